@@ -92,7 +92,7 @@ audit: $(VENV)/.dev  ## ask PyPI for known weaknesses of what requirements.lock 
 docs: $(VENV)/.dev  ## write configs/schemas and configs/problems.md, and build docs/_build
 	@mkdir -p configs/schemas
 	@$(BIN)/crew explain > configs/problems.md
-	@for kind in crew agent tools script openapi; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
+	@for kind in crew agent tools script rehearsal openapi; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
 	$(SPHINX)
 
 clean:

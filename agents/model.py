@@ -188,6 +188,10 @@ class ModelRequest:
     # what the answer must be; None: words
     output: OutputFormat | None = None
     tool_choice: ToolChoice = AUTO
+    # the task of a plan that it is for, or the call of the agent as a tool; "" for neither
+    part: str = ""
+    # those of its messages that are the run's own are among these
+    own: Sequence[ShownMessage] = ()
 
     @property
     def tokenizer(self) -> Tokenizer:

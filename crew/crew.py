@@ -1,8 +1,5 @@
 """A crew that is ready to run, and how it is made from its files."""
 
-import os
-import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +8,8 @@ from agents.agent import Agent
 from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.providers.catalog import Catalog
-from agents.quirks import QuirkTables
-from agents.tokenizing.tokens import TokenRatios
-from agents.wrappers.budget import DailyUsage
-from agents.wrappers.health import Health
 from agents.wrappers.places import Places
-from crew.assembly.agents import check_windows, make_agents
+from crew.assembly.agents import make_agents
 from crew.assembly.checked import Checked
 from crew.assembly.documents import document_rules
 from crew.assembly.embedders import Embedding, make_embeddings
@@ -24,174 +17,25 @@ from crew.assembly.helpers import make_helpers
 from crew.assembly.limits import RunLimits, run_limits
 from crew.assembly.memory import memory_rules
 from crew.assembly.models import require_provider
-from crew.assembly.tokenizers import make_tokenizers
-from crew.assembly.tools import make_tools, tool_limits
-from crew.config.checks.credentials import check_keys
-from crew.config.checks.validate import validate_files
+from crew.assembly.recipe import Recipe
+from crew.assembly.tools import tool_limits
 from crew.config.errors import ConfigurationError
 from crew.config.files.document import YamlPath
-from crew.config.files.environment import find_secrets, weak_secrets
 from crew.config.files.sources import Sources, read_sources
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import read_files
-from crew.config.problems import Problem, has_failed, in_order
+from crew.config.problems import Problem, has_failed
 from crew.config.routing_plan import entry_point, routing_of
-from crew.config.suppressions import without_suppressed
 from crew.documents.rules import DocumentRules
 from crew.memory.rules import MemoryRules
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing
 from tools.clock import SYSTEM_CLOCK, Clock
-from tools.context import find_no_secret
 from tools.definition import Tool
-from tools.kinds import ToolMaker
-from tools.kinds.mcp.servers import Servers
+from tools.dry import without_effect
 from tools.limits.deadline import Limits
 from tools.limits.guards import Guards
-from tools.limits.retry import Jitter
-from tools.loops import LoopOwner
 from tools.text.secrets import Secrets
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What a crew is made of beside its files."""
-
-    tools: tuple[Tool, ...] = ()
-    # used for every agent instead of its own
-    provider: str | None = None
-    environment: Mapping[str, str] | None = None
-    clock: Clock = SYSTEM_CLOCK
-    # of waits before retries
-    jitter: Jitter = random.random
-    # the rest is shared by all revisions of the crew; by agents' ids
-    daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
-    places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
-    secrets: Secrets = field(default_factory=Secrets, compare=False)
-    # of tools
-    guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
-    # of providers
-    model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
-    token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
-    quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
-    health: Health = field(default_factory=Health, compare=False)
-    embedding_counts: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
-    servers: Servers = field(default_factory=Servers, compare=False)
-    loop: LoopOwner = field(default_factory=LoopOwner, compare=False)
-    # only tools that read are called
-    dry: bool = False
-    # models are asked; else they need no key
-    asks: bool = True
-
-    def find_secret(self, name: str) -> str:
-        """Find the value of an environment variable, for a tool; raises PermanentError."""
-        value = (os.environ if self.environment is None else self.environment).get(name)
-        if value is not None:
-            self.secrets.add(value)
-        return find_no_secret(name) if value is None else value
-
-    def check(
-        self,
-        sources: Sources,
-        *,
-        imports: bool = True,
-        literals: Mapping[YamlPath, str] | None = None,
-    ) -> Checked:
-        """Read a crew's files and find all problems.
-
-        Args:
-            sources: the files.
-            imports: import Python tools and tokenizers too.
-            literals: for files that were kept without them.
-        """
-        environment = os.environ if self.environment is None else self.environment
-        find_secrets(environment, self.secrets)
-        files = read_files(sources, environment, self.secrets, literals)
-        maker = ToolMaker(
-            sources.folder, self.guards, files.api_documents, files.locked, self.servers
-        )
-        tools, problems = make_tools(files, self.tools, maker, imports=imports)
-        found = [*files.problems, *problems, *validate_files(files, tools)]
-        found += weak_secrets(files.secrets_read, files.texts.values())
-        if self.provider is not None or not self.asks:
-            # no agent's own is asked
-            found = [one for one in found if one.code != "no-script"]
-        elif files.crew is not None:
-            found += check_keys(files, files.crew, environment)
-        tokenizers, unmade = make_tokenizers(files) if imports else ({}, [])
-        found += unmade
-        if imports and files.crew is not None and not has_failed(found):
-            routing = routing_of(files, tools.names)
-            found += check_windows(self, files, routing, tools, tokenizers)
-        kept = without_suppressed(files.documents.values(), found)
-        # a tool that does not import may say anything
-        told = [replace(one, message=self.secrets.mask(one.message)) for one in in_order(kept)]
-        return Checked(files, tools, tokenizers, tuple(told))
-
-    def load(self, sources: Sources, literals: Mapping[YamlPath, str] | None = None) -> "Crew":
-        """Check the files, and make their crew. See `check` and `make`."""
-        return self.make(sources, self.check(sources, literals=literals))
-
-    def make(self, sources: Sources, checked: Checked) -> "Crew":
-        """Make the crew of files that were checked.
-
-        Raises:
-            ConfigurationError: with every problem of all files.
-            ProviderError: `provider` is none of the crew's.
-        """
-        files = checked.files
-        if files.crew is None or has_failed(checked.problems):
-            raise ConfigurationError(checked.problems, files.texts)
-        config = files.crew
-        settings, limits = config.settings, tool_limits(config.settings)
-        tools = checked.tools
-        if self.dry:
-            tools = tools.without_effects(files.script.results if files.script is not None else {})
-        routing = routing_of(files, tools.names)
-        catalog = Catalog(
-            config.providers,
-            files.script,
-            limits.backoff_min_seconds,
-            limits.backoff_max_seconds,
-            self.clock,
-            self.secrets,
-            self.model_guards,
-            self.token_ratios,
-            self.quirk_tables,
-            self.health,
-            self.jitter,
-            self.embedding_counts,
-        )
-        if self.provider is not None:
-            require_provider(self.provider, catalog)
-        tokenizers = checked.tokenizers
-        helpers, wrong = make_helpers(self, files, entry_point(files), catalog, tokenizers)
-        agents, problems = make_agents(self, files, routing, tools, catalog, helpers, tokenizers)
-        calls_models = self.asks and self.provider is None
-        embeddings, unmade = make_embeddings(files, catalog, asks=calls_models)
-        if problems := [*wrong, *problems, *unmade]:
-            raise ConfigurationError(problems, files.texts)
-        kept = sources.without(files.literals.values())
-        return Crew(
-            name=files.name,
-            config=config,
-            agents=agents,
-            tools=tuple(checked.tools.own),
-            routing=routing,
-            entry_point=entry_point(files),
-            limits=run_limits(settings),
-            tool_limits=limits,
-            catalog=catalog,
-            helpers=helpers,
-            memory=memory_rules(files),
-            documents=document_rules(files),
-            embeddings=embeddings,
-            warnings=checked.problems,
-            sources=kept,
-            literals=files.literals,
-            recipe=self,
-            revision=kept.revision,
-        )
+from tools.toolbox import Toolbox
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,12 +119,96 @@ class Crew:
                 await tool.close()
 
 
+def make_crew(recipe: Recipe, sources: Sources, checked: Checked) -> Crew:
+    """Make the crew of files that were checked.
+
+    Raises:
+        ConfigurationError: with every problem of all files.
+        ProviderError: `provider` is none of the crew's.
+    """
+    files = checked.files
+    if files.crew is None or has_failed(checked.problems):
+        raise ConfigurationError(checked.problems, files.texts)
+    config = files.crew
+    settings, limits = config.settings, tool_limits(config.settings)
+    tools = _tools_of(recipe, checked)
+    routing = routing_of(files, tools.names)
+    catalog = Catalog(
+        config.providers,
+        files.script,
+        limits.backoff_min_seconds,
+        limits.backoff_max_seconds,
+        recipe.clock,
+        recipe.secrets,
+        recipe.model_guards,
+        recipe.token_ratios,
+        recipe.quirk_tables,
+        recipe.health,
+        recipe.jitter,
+        recipe.embedding_counts,
+        recipe.doubles.model if recipe.doubles is not None else None,
+    )
+    if recipe.provider is not None:
+        require_provider(recipe.provider, catalog)
+    tokenizers = checked.tokenizers
+    helpers, wrong = make_helpers(recipe, files, entry_point(files), catalog, tokenizers)
+    agents, problems = make_agents(recipe, files, routing, tools, catalog, helpers, tokenizers)
+    embeddings, unmade = make_embeddings(files, catalog, asks=recipe.needs_keys)
+    if problems := [*wrong, *problems, *unmade]:
+        raise ConfigurationError(problems, files.texts)
+    kept = sources.without(files.literals.values())
+    return Crew(
+        name=files.name,
+        config=config,
+        agents=agents,
+        # what doubles stand in for is closed by who has made them
+        tools=tuple(checked.tools.own) if recipe.doubles is None else (),
+        routing=routing,
+        entry_point=entry_point(files),
+        limits=run_limits(settings),
+        tool_limits=limits,
+        catalog=catalog,
+        helpers=helpers,
+        memory=memory_rules(files),
+        documents=document_rules(files),
+        embeddings=embeddings,
+        warnings=checked.problems,
+        sources=kept,
+        literals=files.literals,
+        recipe=recipe,
+        revision=kept.revision,
+    )
+
+
+def _tools_of(recipe: Recipe, checked: Checked) -> Toolbox:
+    """Return the tools that agents are given."""
+    tools, script = checked.tools, checked.files.script
+    results = script.results if script is not None else {}
+    if recipe.dry:
+        return tools.changed(lambda tool: without_effect(tool, results))
+    if (doubles := recipe.doubles) is None:
+        return tools
+
+    def stand_in(tool: Tool) -> Tool:
+        guard = recipe.guards.like(tool.guard) if tool.guard is not None else None
+        return replace(doubles.tool(tool, results.get(tool.name)), guard=guard)
+
+    return tools.changed(stand_in)
+
+
+def load_from(
+    recipe: Recipe, sources: Sources, literals: Mapping[YamlPath, str] | None = None
+) -> Crew:
+    """Check the files, and make their crew. See `Recipe.check` and `make_crew`."""
+    return make_crew(recipe, sources, recipe.check(sources, literals=literals))
+
+
 def _load_once_more(
     recipe: Recipe, sources: Sources, literals: Mapping[YamlPath, str] | None = None
 ) -> Crew:
     """Load a crew of other files, which may lack the provider that replaces all others."""
     try:
-        return recipe.load(sources, literals)
+        return load_from(recipe, sources, literals)
     except ProviderError as error:
         problem = Problem("crew.yaml", 1, 1, "provider", str(error))
         raise ConfigurationError([problem], {}) from error
@@ -347,4 +275,4 @@ def load_crew(
         dry=dry,
         asks=asks,
     )
-    return recipe.load(read_sources(Path(folder)))
+    return load_from(recipe, read_sources(Path(folder)))

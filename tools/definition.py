@@ -95,6 +95,8 @@ class Tool:
     is_cache_shared: bool = False
     # what it gives is of others, and may ask for what no one wants
     is_untrusted: bool = False
+    # it waits for nothing outside of the event loop, whatever `act` is
+    is_async: bool = False
     # ends what it holds, such as processes, when no call is made any more
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
@@ -105,7 +107,7 @@ class Tool:
     @property
     def leaves_loop(self) -> bool:
         """Whether its calls wait for what is outside of the event loop, as far as is known."""
-        return not (isinstance(self.act, Function) and self.act.is_async)
+        return not (self.is_async or (isinstance(self.act, Function) and self.act.is_async))
 
     @property
     def requires_approval(self) -> bool:

@@ -1,10 +1,9 @@
 """The tools of a crew by their names, and by the names of entries that describe several."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tools.definition import Tool
-from tools.dry import without_effect
 from tools.search import TOOL_SEARCH
 
 
@@ -41,9 +40,9 @@ class Toolbox:
                 self.by_name[tool.name] = tool
                 self.own.append(tool)
 
-    def without_effects(self, results: Mapping[str, str]) -> "Toolbox":
-        """Return the same for a dry run; see `without_effect`."""
-        by_name = {name: without_effect(tool, results) for name, tool in self.by_name.items()}
+    def changed(self, change: Callable[[Tool], Tool]) -> "Toolbox":
+        """Return the same tools, changed; `own` stays."""
+        by_name = {name: change(tool) for name, tool in self.by_name.items()}
         sets = {
             name: ToolSet(tuple(by_name[tool.name] for tool in one.tools))
             for name, one in self.sets.items()

@@ -4,7 +4,7 @@ import importlib
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from agents.config import ModelConfig
@@ -41,6 +41,8 @@ ACCOUNT_HEADERS = {
     "OpenAI-Project": "OPENAI_PROJECT_ID",
 }
 BUILTIN_PROVIDERS = tuple(BUILTINS)
+# of a model, what answers in its place; gets what answers by the script, if there is one
+StandIn = Callable[[ModelConfig, Model | None], Model]
 
 
 class Catalog:
@@ -60,6 +62,7 @@ class Catalog:
         health: Health | None = None,
         jitter: Jitter = random.random,
         embedding_counts: Counter[tuple[str, str]] | None = None,
+        stand_in: StandIn | None = None,
     ) -> None:
         """Of one crew.
 
@@ -76,6 +79,7 @@ class Catalog:
             health: gets the failures of models.
             jitter: random numbers from 0 to 1, for waits before retries.
             embedding_counts: count requests for vectors, by model and outcome.
+            stand_in: makes what answers in place of every model; None: nothing does.
         """
         self.providers, self.script, self.clock = providers, script, clock
         self.secrets, self.guards, self.ratios = secrets, guards, ratios
@@ -83,7 +87,7 @@ class Catalog:
         self.backoff_max_seconds = backoff_max_seconds
         self.quirk_tables = QuirkTables() if quirk_tables is None else quirk_tables
         self.health = Health() if health is None else health
-        self.jitter = jitter
+        self.jitter, self.stand_in = jitter, stand_in
         self.clients: dict[Endpoint, Any] = {}
         self.embedding_counts = Counter() if embedding_counts is None else embedding_counts
         self._embedders: dict[tuple[Endpoint, str, int | None], VectorModel] = {}
@@ -101,15 +105,24 @@ class Catalog:
         Raises:
             ProviderError: there is no such provider, no key, or no script.
         """
+        given = self.providers.get(config.provider, ProviderConfig())
+        asked, name = self._asked(config, extras)
+        model = self._paced(asked, name, given)
+        limits = limits_of(given.breaker, unless_given=config.provider != "scripted")
+        model = self._breaking(model, name, limits, has_backup)
+        return self._retrying(model, given.max_retries)
+
+    def _asked(self, config: ModelConfig, extras: ModelExtras) -> tuple[Model, str]:
+        """Return what answers, and the name by which its endpoint is known.
+
+        Raises what `model` does.
+        """
+        if self.stand_in is not None:
+            script = self._scripted(extras) if self.script is not None else None
+            # of another address it is another one, also where they have one name
+            return self.stand_in(config, script), f"{config.provider} {config.provider_url or ''}"
         if config.provider == "scripted":
-            if self.script is None:
-                raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
-            given = self.providers.get("scripted", ProviderConfig())
-            name = extras.alias or "scripted"
-            scripted = self._paced(Scripted(self.script, name, self.clock), "scripted", given)
-            limits = limits_of(given.breaker, unless_given=False)
-            model = self._breaking(scripted, "scripted", limits, has_backup)
-            return self._retrying(model, given.max_retries)
+            return self._scripted(extras), "scripted"
         endpoint = self.endpoint(config)
         # takes its time to import, which no scripted crew should wait for
         remote = importlib.import_module("agents.providers.remote")
@@ -119,15 +132,13 @@ class Catalog:
                 endpoint, self.clock, self.secrets, self.quirk_tables
             )
         asked = remote.RemoteModel(self.clients[endpoint], config.model, extras)
-        chat: Model = Counting(Noting(asked, self.health, self.clock), self.ratios)
-        given = self.providers.get(config.provider, ProviderConfig())
-        # of another address it is another one, also where they have one name
-        name = f"{config.provider} {endpoint.path_url}"
-        chat = self._paced(chat, name, given)
-        model = self._breaking(
-            chat, name, limits_of(given.breaker, unless_given=True), has_backup=has_backup
-        )
-        return self._retrying(model, endpoint.max_retries)
+        noted = Noting(asked, self.health, self.clock)
+        return Counting(noted, self.ratios), f"{config.provider} {endpoint.path_url}"
+
+    def _scripted(self, extras: ModelExtras) -> Scripted:
+        if self.script is None:
+            raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
+        return Scripted(self.script, extras.alias or "scripted", self.clock)
 
     def embedder(self, provider: str, model: str, dimensions: int | None) -> VectorModel:
         """Return what makes vectors of texts; raises ProviderError as `model` does.

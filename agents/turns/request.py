@@ -33,6 +33,8 @@ class Wanted:
     choice: ToolChoice = AUTO
     # it is the last call of its turn, and must answer in words
     is_last: bool = False
+    # see ModelRequest
+    part: str = ""
 
 
 @dataclass(slots=True)
@@ -125,6 +127,8 @@ def prepare_request(
         text_call_hint=agent.text_call_hint,
         output=agent.output.format if agent.output is not None else None,
         tool_choice=choice,
+        part=wanted.part,
+        own=own,
     )
     # behind the system prompt, and what stands before it
     query = 1 + place + len(beside) if agent.kept is not None else -1

@@ -132,7 +132,7 @@ class Turn:
         # what is not checked yet is not published
         streams = stream and agent.output is None
         is_last = limit == "max_rounds"
-        wanted = Wanted(streams, standing.found, self.outputs, choice, is_last)
+        wanted = Wanted(streams, standing.found, self.outputs, choice, is_last, self.prefix)
         started = agent.clock.monotonic()
         requests: list[RequestEnded] = []
         try:

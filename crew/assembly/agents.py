@@ -23,9 +23,9 @@ from crew.assembly.models import ModelUse, make_model
 from crew.assembly.prompts import make_prompt, text_call_hint
 from crew.assembly.tokenizers import tokenizer_of
 from crew.assembly.tools import tool_limits
+from crew.config.crew_files import CrewFiles
 from crew.config.keys.crew_file import CrewConfig, CrewSettings
 from crew.config.keys.models import models_of, primary_of
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import is_terminal
 from crew.config.untrusted import notes_untrusted

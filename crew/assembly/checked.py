@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agents.tokenizing.tokens import Tokenizer
-from crew.config.loader import CrewFiles
+from crew.config.crew_files import CrewFiles
 from crew.config.problems import Problem
 from tools.toolbox import Toolbox
 

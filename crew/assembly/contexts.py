@@ -26,10 +26,10 @@ from agents.context.shape import (
     TextBlockConfig,
 )
 from agents.tokenizing.tokens import Tokenizer
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import primary_of
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
 

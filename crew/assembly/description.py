@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from crew.config.loader import CrewFiles
+from crew.config.crew_files import CrewFiles
 from tools.context import ToolContext
 from tools.definition import Reach, Tool
 from tools.schemas.schema import JsonSchema

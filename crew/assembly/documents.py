@@ -1,7 +1,7 @@
 """Collections of documents, as the configuration says; live."""
 
+from crew.config.crew_files import CrewFiles
 from crew.config.keys.documents import CollectionConfig
-from crew.config.loader import CrewFiles
 from crew.documents.cuts import CutRule
 from crew.documents.rules import MAX_PASSAGES, CollectionRule, DocumentRules
 from crew.journal.records.documents import DocumentLimits

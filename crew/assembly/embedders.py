@@ -7,7 +7,7 @@ from agents.errors import ProviderError
 from agents.model import VectorModel
 from agents.providers.catalog import Catalog
 from crew.config.checks.remembered.embeddings import embeddings_of
-from crew.config.loader import CrewFiles
+from crew.config.crew_files import CrewFiles
 from crew.config.problems import Problem
 
 # in place of a collection

@@ -2,13 +2,45 @@
 
 from typing import Protocol
 
+from agents.config import ModelConfig
+from agents.model import Model
 from agents.tokenizing.tokens import TokenRatios
 from agents.wrappers.budget import DailyUsage
 from agents.wrappers.places import Places
 from tools.clock import Clock
 from tools.context import FindSecret
+from tools.definition import Tool
 from tools.limits.retry import Jitter
 from tools.text.secrets import Secrets
+
+
+class Doubles(Protocol):
+    """What stands in for all that a crew would reach: models and what tools do.
+
+    It stands below the rest: retries, breakers, approvals and deadlines are around it.
+    """
+
+    def model(self, config: ModelConfig, script: Model | None) -> Model:
+        """Return what answers in place of a model.
+
+        Args:
+            config: names the model.
+            script: answers by script.yaml; None where there is none.
+        """
+        ...
+
+    def helps(self, helper: str) -> bool:
+        """Return whether it answers in place of a helper, also without a rule of script.yaml."""
+        ...
+
+    def tool(self, tool: Tool, result: str | None) -> Tool:
+        """Return a tool in place of another one.
+
+        Args:
+            tool: as the crew has it.
+            result: of its calls, by script.yaml; None where it says nothing.
+        """
+        ...
 
 
 class Given(Protocol):
@@ -22,6 +54,11 @@ class Given(Protocol):
     @property
     def asks(self) -> bool:
         """Whether models are called."""
+        ...
+
+    @property
+    def doubles(self) -> Doubles | None:
+        """What stands in for models and tools, if anything does."""
         ...
 
     @property

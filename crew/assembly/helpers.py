@@ -9,9 +9,9 @@ from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.given import Given
 from crew.assembly.models import ModelUse, make_model
 from crew.assembly.tokenizers import tokenizer_of
+from crew.config.crew_files import CrewFiles
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import models_of_helper
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
 MAX_TOKENS, TIMEOUT_SECONDS = 600, 60.0
@@ -87,8 +87,7 @@ def make_helpers(
     for name in needed:
         prompt = PROMPTS[name]
         chosen = models_of_helper(crew.helpers, name, agent, crew.models)
-        provider = given.provider or chosen[0].config.provider
-        if provider == "scripted" and not _is_scripted(files, name):
+        if not _is_there(name, given, files, chosen[0].config.provider):
             continue
         if name == "learn" and learn is not None:
             prompt = f"{prompt}\n{learn.instructions}".rstrip()
@@ -123,6 +122,10 @@ def _needed(crew: CrewConfig) -> list[str]:
     return names
 
 
-def _is_scripted(files: CrewFiles, name: str) -> bool:
+def _is_there(name: str, given: Given, files: CrewFiles, provider: str) -> bool:
+    """Return whether anything answers for a helper: not where no rule of the script does."""
+    is_scripted = given.doubles is not None or (given.provider or provider) == "scripted"
+    if not is_scripted or (given.doubles is not None and given.doubles.helps(name)):
+        return True
     rules = files.script.rules if files.script is not None else ()
     return any(rule.helper == name for rule in rules)

@@ -1,6 +1,6 @@
 """What a crew remembers, as the configuration says; live."""
 
-from crew.config.loader import CrewFiles
+from crew.config.crew_files import CrewFiles
 from crew.config.memory import core_rule, recall_rule
 from crew.memory.rules import MemoryRules
 

@@ -13,8 +13,8 @@ from agents.wrappers.fallback import Fallback
 from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
 from crew.assembly.given import Given
+from crew.config.crew_files import CrewFiles
 from crew.config.keys.models import ChosenModel
-from crew.config.loader import CrewFiles
 from tools.text.suggest import nearest
 
 

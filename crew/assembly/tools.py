@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from crew.assembly.description import DESCRIBE_CREW, description_tool
+from crew.config.crew_files import CrewFiles
 from crew.config.keys.crew_file import CrewSettings
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.builtin import BUILTIN_TOOLS
 from tools.config import McpServer, OpenApiTool, PythonTool

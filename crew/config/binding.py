@@ -15,7 +15,7 @@ from agents.config import ALIASES
 from crew.config.files.document import Document, YamlPath
 from crew.config.problems import Problem
 from crew.config.shapes import fields_at, find_shape, inside, placed_elsewhere
-from tools.schemas.yaml_shape import BETWEEN_KEYS, Shape
+from tools.schemas.yaml_shape import BAD_PATTERN, BETWEEN_KEYS, Shape
 
 # of one file; more are not read, and a hostile one has tens of thousands
 MAX_PROBLEMS = 1000
@@ -171,6 +171,8 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
         case "value_error":
             text = _lower(message.removeprefix("Value error, "))
             return document.problem(path, "bad-value", text)
+        case type_ if type_ == BAD_PATTERN:
+            return document.problem(path, "bad-pattern", message)
         case type_ if type_ == BETWEEN_KEYS:
             return document.problem(path, "bad-value", message)
         case "string_pattern_mismatch" if "{1,128}" in message:

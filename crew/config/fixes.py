@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agents.config import AgentConfig
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import Sources
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles, read_files
+from crew.config.loader import read_files
 from crew.config.problems import Problem
 from crew.config.shapes import places
 from tools.text.secrets import Secrets

@@ -1,20 +1,18 @@
 """A crew's files -> its configuration, as far as each file is right, with all mistakes in them."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agents.config import AgentConfig
 from agents.context.shape import TextBlockConfig
-from agents.outputs.schema import Field
-from agents.outputs.vocabularies import Vocabulary
 from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import BoundDocument, S, bind, ignored_keys
+from crew.config.crew_files import CrewFiles
+from crew.config.files.changes import apply_changes
 from crew.config.files.data_files import read_data
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.environment import (
-    ReadSecret,
     fill_environment,
     literal_secrets,
     restore_literals,
@@ -25,9 +23,8 @@ from crew.config.files.yaml_reader import read, read_text
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.memory import parse_core
 from crew.config.outputs import parse_outputs, read_vocabularies
-from crew.config.problems import Problem
-from tools.config import OpenApiTool, ToolConfig, ToolsFile
-from tools.kinds.mcp.lock import LOCK_FILE, Locked, from_lock
+from tools.config import OpenApiTool, ToolsFile
+from tools.kinds.mcp.lock import LOCK_FILE, from_lock
 from tools.text.secrets import Secrets
 
 # stands for a required text that is missing, so that the rest can be checked
@@ -37,87 +34,6 @@ AGENT_URLS: tuple[YamlPath, ...] = (
     ("primary", "provider_url"),
     ("backup", "provider_url"),
 )
-
-
-@dataclass(slots=True)
-class CrewFiles:
-    """What a crew's files say, as far as they can be read."""
-
-    sources: Sources
-    documents: dict[str, Document] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    # what was left out of each file, by its name: paths as written; () is the whole file
-    changed: dict[str, set[YamlPath]] = field(default_factory=dict)
-    crew: CrewConfig | None = None
-    # by id, in the order of the files' names; and the file of each
-    agents: dict[str, AgentConfig] = field(default_factory=dict)
-    agent_files: dict[str, Document] = field(default_factory=dict)
-    # the tools of both files, and the document of each
-    tools: dict[str, ToolConfig] = field(default_factory=dict)
-    tool_files: dict[str, Document] = field(default_factory=dict)
-    script: Script | None = None
-    # OpenAPI documents that tools name, as plain data; without those that cannot be read
-    api_documents: dict[str, Any] = field(default_factory=dict)
-    # the texts of the files that blocks of `context` name, by those names
-    context_texts: dict[str, str] = field(default_factory=dict)
-    # the schemas of typed answers by agent, and the vocabularies; those that are right
-    outputs: dict[str, Field] = field(default_factory=dict)
-    vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
-    # the schemas of blocks of core memory, by their names; those that are right
-    core: dict[str, Field] = field(default_factory=dict)
-    # the tools of MCP servers that mcp.lock.json has, by their entries
-    locked: Locked = field(default_factory=dict)
-    # gets what is read from the environment
-    secrets: Secrets = field(default_factory=Secrets)
-    # those that files read from the environment, with their places
-    secrets_read: list[ReadSecret] = field(default_factory=list)
-    # keys that stand in crew.yaml or tools.yaml itself, by their paths
-    literals: Mapping[YamlPath, str] = field(default_factory=dict)
-
-    @property
-    def crew_document(self) -> Document:
-        """crew.yaml, or an empty document where there is none."""
-        return self.documents.get(CREW_FILE) or Document(CREW_FILE, "")
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """The files' texts by their names."""
-        return {name: document.text for name, document in self.documents.items()}
-
-    @property
-    def name(self) -> str:
-        """The crew's name: the one given, or the folder's."""
-        given = self.crew.name if self.crew is not None else ""
-        return given or self.sources.folder.resolve().name
-
-    def is_whole(self, file: str, *keys: str) -> bool:
-        """Return whether nothing was left out of a file, or of some of its keys at the top."""
-        changed = self.changed.get(file, set())
-        if not keys:
-            return not changed
-        return not any(path == () or path[0] in keys for path in changed)
-
-    def names_in(self, file: str, path: YamlPath) -> Collection[str] | None:
-        """Return the names in a mapping of a file, also of wrong entries.
-
-        None where it is wrong itself.
-
-        Of a wrong entry only what is wrong in it is a problem, not that it is missing.
-        """
-        document = self.documents.get(file)
-        data: Any = document.data if document is not None else {}
-        for part in path:
-            if data is None:
-                return ()
-            if not isinstance(data, dict):
-                return None
-            data = data.get(part)
-        if data is None:
-            return ()
-        if not isinstance(data, dict):
-            return None
-        # what is null is not given
-        return [name for name in data if data[name] is not None and not name.startswith("x-")]
 
 
 def read_files(
@@ -135,6 +51,7 @@ def read_files(
         literals: of the crew as it is now, for files that were kept without them.
     """
     files = CrewFiles(sources, problems=list(sources.problems), secrets=secrets)
+    files.unmade = list(sources.changes)
     _read_agents(files, environment)
     if (crew := sources.find(CREW_FILE)) is not None:
         _read_crew(files, crew, environment, literals)
@@ -160,6 +77,11 @@ def _read(files: CrewFiles, name: str) -> Document:
             document.wrong if document.data is not None else {()}
         )
     return document
+
+
+def _change(files: CrewFiles, document: Document, agent_id: str | None = None) -> None:
+    """Make the changes of the sources that are about a file; an agent's, where one is named."""
+    files.unmade = apply_changes(document, files.unmade, agent_id)
 
 
 def _bind(
@@ -196,6 +118,7 @@ def _read_crew(
     document = _read(files, name)
     # crew.yml is known by the same name
     files.documents[CREW_FILE] = document
+    _change(files, document)
     variables: tuple[YamlPath, ...] = (("providers",), ("tools",), ("notify",))
     helpers = document.data.get("helpers") if isinstance(document.data, dict) else None
     for helper in helpers if isinstance(helpers, dict) else ():
@@ -221,13 +144,11 @@ def _read_agents(files: CrewFiles, environment: Mapping[str, str]) -> None:
 
 def _read_agent(files: CrewFiles, file: str, environment: Mapping[str, str]) -> None:
     document, stem = _read(files, file), Path(file).stem
+    _change(files, document, _agent_id(document, stem))
     placeholders = {"id": stem, "name": MISSING, "role": MISSING}
     agent = _bind(files, document, AgentConfig, placeholders, AGENT_URLS, environment)
     if agent is None:
-        # known by its id, or by its file's name
-        given = document.data.get("id") if isinstance(document.data, dict) else None
-        name = str(given) if isinstance(given, str) else stem
-        files.agent_files.setdefault(name, document)
+        files.agent_files.setdefault(_agent_id(document, stem), document)
     elif agent.id in files.agents:
         first, second = files.agent_files[agent.id], document
         if stem == agent.id:
@@ -238,6 +159,12 @@ def _read_agent(files: CrewFiles, file: str, environment: Mapping[str, str]) -> 
         files.problems.append(second.problem(("id",), "agent-twice", text))
     else:
         files.agents[agent.id], files.agent_files[agent.id] = agent, document
+
+
+def _agent_id(document: Document, stem: str) -> str:
+    """Return by what an agent is known: its id, or its file's name."""
+    given = document.data.get("id") if isinstance(document.data, dict) else None
+    return str(given) if isinstance(given, str) else stem
 
 
 def _find_literals(
@@ -261,6 +188,7 @@ def _read_tools(
 ) -> None:
     document = _read(files, name)
     files.documents[TOOLS_FILE] = document
+    _change(files, document)
     _find_literals(files, document, literals)
     config = _bind(files, document, ToolsFile, {"tools": {}}, (("tools",),), environment)
     for tool_name, tool in (config.tools if config is not None else {}).items():

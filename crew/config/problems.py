@@ -97,6 +97,13 @@ ErrorCode = Literal[
     "show-text",
     # the graph
     "trap",
+    # rehearsals
+    "not-a-case",
+    "twice",
+    "no-expectation",
+    "unreachable-path",
+    "bad-pattern",
+    "wrong-arguments",
 ]
 WarningCode = Literal[
     "unguarded-plan",
@@ -153,6 +160,8 @@ WarningCode = Literal[
 ProblemCode = ErrorCode | WarningCode
 ERRORS = frozenset(get_args(ErrorCode))
 WARNINGS = frozenset(get_args(WarningCode))
+# where a crew has its rehearsals
+REHEARSALS = "tests/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +179,13 @@ class Problem:
     @property
     def severity(self) -> Severity:
         """An error keeps a crew from starting; a warning does not."""
-        return "warning" if self.code in WARNINGS else "error"
+        # a rehearsal with a mistake is not played
+        is_warning = self.code in WARNINGS and not self.file.startswith(REHEARSALS)
+        return "warning" if is_warning else "error"
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Return by place, each once; those of crew.yaml first."""
+    """Return by place, each once; of crew.yaml first."""
 
     def place(problem: Problem) -> tuple[bool, str, int, int, str, str]:
         is_agent = problem.file != "crew.yaml"

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from crew.config.files.redaction import redact_lines
 from crew.config.problems import Problem
-from crew.config.redaction import redact_lines
 
 JSON_KEYS = ("file", "line", "column", "severity", "code", "message", "suggestion")
 # of a long line only so many characters are shown

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.outputs import make_routes
 from crew.routing.coverage import cover
 from crew.routing.outputs import OutputRoute

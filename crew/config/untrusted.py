@@ -1,6 +1,6 @@
 """Text of others that agents read, as the files say."""
 
-from crew.config.loader import CrewFiles
+from crew.config.crew_files import CrewFiles
 from tools.config.common import CommonTool
 
 

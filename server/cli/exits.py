@@ -34,6 +34,8 @@ class Exit(IntEnum):
     PAUSED = 3
     # by a limit, or cancelled
     STOPPED = 4
+    # no rehearsal was played
+    NOTHING = 5
     # Ctrl-C, as shells have it
     INTERRUPTED = 130
 

@@ -1,15 +1,16 @@
-"""What `crew explain` prints: a code with its example and what `crew validate` says of it."""
+"""What `crew explain` prints: a code with its example and what is said of it."""
 
+import importlib
 import tempfile
 from pathlib import Path
 
+from crew.assembly.recipe import Recipe
 from crew.config.explanations import Explanation, explanations, write_example
 from crew.config.files.sources import read_sources
-from crew.config.problems import Problem
+from crew.config.problems import REHEARSALS, Problem
 from crew.config.report import render_problem
-from crew.crew import Recipe
 
-HEAD = """# What `crew validate` says
+HEAD = """# What `crew validate` and `crew test` say
 
 Every code, with an example and what is said of it. `crew explain CODE` shows one. A warning is
 allowed in place by a comment on its line or above it: `# crew: allow <code>`, with a reason after a
@@ -24,8 +25,13 @@ def find_example(explanation: Explanation) -> tuple[list[Problem], str]:
         checked = Recipe(environment={}).check(read_sources(folder))
         if explanation.said:
             return [], explanation.said.rstrip()
-        found = [one for one in checked.problems if one.code == explanation.code]
-        text = "\n".join(render_problem(one, checked.files.texts) for one in found)
+        problems, texts = [*checked.problems], checked.files.texts
+        if any(name.startswith(REHEARSALS) for name in explanation.example):
+            # a large part of the program, which other codes need not wait for
+            suite = importlib.import_module("crew.rehearsal.playing.suite").Suite.read(folder)
+            problems, texts = [*suite.problems], suite.texts
+        found = [one for one in problems if one.code == explanation.code]
+        text = "\n".join(render_problem(one, texts) for one in found)
         return found, text.replace(f"{folder}", "my-crew")
 
 

@@ -12,6 +12,7 @@ from agents.providers.scripted import Script
 from crew.config.files.yaml_reader import read
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.shapes import find_shape, find_shapes, inside
+from crew.rehearsal.keys.file import RehearsalFile
 from tools.config import ToolsFile
 from tools.schemas.yaml_shape import Shape, resolve
 
@@ -20,6 +21,7 @@ KINDS: dict[str, type[Shape]] = {
     "agent": AgentConfig,
     "tools": ToolsFile,
     "script": Script,
+    "rehearsal": RehearsalFile,
 }
 # has every key, and so an example of each
 FULL = Path(__file__).parent / "starting" / "starters" / "full"
@@ -85,9 +87,8 @@ def _allow_ignored(schema: dict[str, Any], ignored: frozenset[str]) -> None:
 
 def _examples(kind: str) -> Iterator[tuple[type[Shape], str, Any]]:
     """Yield a shape, a key of it, and a value that the full starter gives it."""
-    files = [FULL / f"{kind}.yaml"]
-    if kind == "agent":
-        files = sorted((FULL / "agents").glob("*.yaml"))
+    folders = {"agent": FULL / "agents", "rehearsal": FULL / "tests"}
+    files = sorted(folders[kind].glob("*.yaml")) if kind in folders else [FULL / f"{kind}.yaml"]
     for file in files:
         yield from _values(read(file.name, file.read_bytes()).data, KINDS[kind])
 

@@ -30,6 +30,10 @@ COMMANDS = {
         "commands.files",
         "Check crews and print every problem of their files, each with its line and its remedy.",
     ),
+    "test": (
+        "rehearsed.command",
+        "Play the rehearsals of a crew (`tests/**/*.yaml`): no model is called, no time passes.",
+    ),
     "run": (
         "commands.runs",
         "Run a crew in the terminal and show its events as they come; asks you at a pause.",

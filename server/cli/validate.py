@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from crew.assembly.recipe import Recipe
+from crew.config.files.redaction import redact_lines
 from crew.config.files.sources import Sources, read_sources
 from crew.config.fixes import fix
 from crew.config.problems import Problem, has_failed
-from crew.config.redaction import redact_lines
 from crew.config.report import problems_document, render_problem
-from crew.crew import Recipe
 from server.cli.sarif import sarif_document
 from tools.text.secrets import Secrets
 from tools.text.texts import visible, visible_json

@@ -5,5 +5,5 @@ from it), `app` (middleware, start and stop), `services` (what endpoints share),
 `requests`, `idempotency`, `parameters`, `bodies` and `strict_json` (what clients send),
 `responses`, `errors` (problem documents), `overload` (no new runs while there is too much to do),
 `access` (of every answer: its id, its headers, its line in the log), `callers` (who may do what),
-`hooks` (what other programs' POSTs ask), `sse`, `openapi` (all of it, described).
+`sse`, `openapi` (all of it, described).
 """

@@ -27,7 +27,7 @@ async def watch(reloader: Reloader) -> None:
     def is_watched(_: Change, path: str) -> bool:
         # no filter by file name: Kubernetes changes a mounted folder by one link of another name
         folders = Path(path).relative_to(folder).parts[:-1]
-        return not any(_is_unwatched(part) for part in folders)
+        return not any(is_unwatched(part) for part in folders)
 
     seen = await asyncio.to_thread(_fingerprint, folder)
     if read_sources(folder).revision != reloader.runs.crew.revision:
@@ -51,7 +51,7 @@ async def watch(reloader: Reloader) -> None:
             log.exception("the crew's files could not be read again")
 
 
-def _is_unwatched(folder: str) -> bool:
+def is_unwatched(folder: str) -> bool:
     """Return whether it is a folder of tools: the store's, caches, environments."""
     is_hidden = folder.startswith(".") and not folder.startswith("..")
     return is_hidden or folder in UNWATCHED
@@ -61,7 +61,7 @@ def _fingerprint(folder: Path) -> str:
     """Return of the crew's files and of its Python files: their contents, or when they changed."""
     digest = hashlib.sha256(read_sources(folder).revision.encode())
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _is_unwatched(name))
+        folders[:] = sorted(name for name in folders if not is_unwatched(name))
         for name in sorted(files):
             if name.endswith(".py"):
                 digest.update(_state_of(Path(parent) / name))

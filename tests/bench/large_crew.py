@@ -12,10 +12,10 @@ from pathlib import Path
 
 from agents.config import AgentConfig
 from crew.config.checks.validate import validate_files
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import Sources
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.routing_plan import entry_point, routing_of
 from crew.crew import check
 from crew.routing.graph import RoutingGraph

@@ -89,7 +89,7 @@ MUTANTS = (
     ),
     own(
         "addresses of channels are shown",
-        "crew/config/redaction.py",
+        "crew/config/files/redaction.py",
         r"""(providers|headers|env|notify)\2\s*:""",
         r"""(providers|headers|env)\2\s*:""",
         "crew/config/test_redaction.py",

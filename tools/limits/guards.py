@@ -192,6 +192,8 @@ class Guards:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._by_name: dict[str, ToolGuard] = {}
+        # by others that they are like
+        self._alike: dict[ToolGuard, ToolGuard] = {}
 
     def of(self, name: str, limits: CallLimits | None, breaker: BreakerLimits | None) -> ToolGuard:
         """Return a tool's guard: the one that it had, unless its limits have changed."""
@@ -203,6 +205,14 @@ class Guards:
         made = Breaker(breaker, self._clock) if breaker is not None else None
         guard = self._by_name[name] = ToolGuard(self._clock, limits, made)
         return guard
+
+    def like(self, other: ToolGuard) -> ToolGuard:
+        """Return a guard with the limits of another one, the same for the same one."""
+        if other not in self._alike:
+            limits = other.breaker.limits if other.breaker is not None else None
+            made = Breaker(limits, self._clock) if limits is not None else None
+            self._alike[other] = ToolGuard(self._clock, other.limits, made)
+        return self._alike[other]
 
     @property
     def reasons(self) -> dict[str, str]:

@@ -105,8 +105,8 @@ def _require_pattern(text: str) -> str:
     return text
 
 
-# the type of such an error
-BETWEEN_KEYS = "between_keys"
+# the types of such errors
+BETWEEN_KEYS, BAD_PATTERN = "between_keys", "bad_pattern"
 # a regular expression
 Pattern = Annotated[str, AfterValidator(_require_pattern)]
 

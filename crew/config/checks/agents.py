@@ -5,10 +5,10 @@ from pathlib import Path
 
 from agents.config import AgentConfig
 from crew.config.checks.references import unknown_name
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.config import SetOfTools
 from tools.toolbox import ToolSet

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from agents.endpoint import BUILTINS, openai_address
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, client_models_of, models_of
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
 

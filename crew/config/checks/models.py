@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterator
 
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.conversations import HELPERS
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, client_models_of, models_of, models_of_helper
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from agents.config import AgentConfig
 from agents.prompt import VARIABLES, parse_output_name, variables
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.routing.signals import Signal, normalize
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import ErrorCode, Problem
 
 GROUPS: YamlPath = ("routing", "parallel_groups")

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.outputs import ROUTES
 from crew.config.problems import Problem, ProblemCode
 from crew.routing.graph import RoutingGraph

@@ -7,11 +7,11 @@ from agents.providers.scripted import PLACEHOLDER, SCRIPT_FILE, Rule, ScriptedCa
 from crew.config.checks.agents import unlisted_prefixes
 from crew.config.checks.prompts import BRACKETED
 from crew.config.checks.references import known_agents, unknown_name
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import models_of
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.routing.signals import normalize
 from tools.errors import ArgumentsError

@@ -4,9 +4,9 @@ import unicodedata
 from collections.abc import Iterator
 
 from crew.config.checks.agents import repeated
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.routing.rules import MAX_COMPARED
 from crew.routing.signals import Signal

@@ -7,11 +7,11 @@ from agents.config import AgentConfig, ThinkingBudgetConfig, ThinkingSetting
 from agents.dialects.by_name import DIALECTS
 from agents.endpoint import DialectName, ProviderConfig, dialect_of
 from agents.quirks import known_of
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, backup_of, client_models_of, primary_of
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
 # where a body of dialect `chat` has a budget, for Google

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crew.config.checks.models import models_of_helpers
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import models_of
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.config import AgentTool, McpServer
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from crew.config.checks.schemas import check_schema
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.config import AgentTool, CommandTool, CommonTool, HttpTool, McpServer
 from tools.config.command import Confined

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from crew.config.crew_files import CrewFiles
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.untrusted import notes_untrusted
 from tools.toolbox import Toolbox

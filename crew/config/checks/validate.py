@@ -21,7 +21,7 @@ from crew.config.checks.thinking import check_thinking
 from crew.config.checks.timeouts import check_timeouts
 from crew.config.checks.tools import check_tools
 from crew.config.checks.untrusted import check_untrusted
-from crew.config.loader import CrewFiles
+from crew.config.crew_files import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point, routing_of
 from crew.routing.graph import RoutingGraph

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.providers.scripted import SCRIPT_FILE
+from crew.config.files.changes import Change
 from crew.config.files.yaml_reader import MAX_BYTES, read
 from crew.config.problems import Problem
 from tools.config.openapi import DOCUMENT_ENDINGS
@@ -37,6 +38,8 @@ class Sources:
     files: Mapping[str, bytes]
     # files that cannot be read, among others
     problems: tuple[Problem, ...] = field(default=(), compare=False)
+    # values in place of those that are written
+    changes: tuple[Change, ...] = ()
 
     @property
     def revision(self) -> str:

@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from agents.quirks import Table
+from crew.assembly.recipe import Recipe
 from crew.config.errors import ConfigurationError
 from crew.config.files.sources import read_sources
 from crew.config.problems import has_failed
-from crew.crew import Crew, Recipe
+from crew.crew import Crew, make_crew
 from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.records.rows import Finding
@@ -75,7 +76,11 @@ def _files(folder: Path) -> list[Finding]:
         text = f"{text}: see crew validate {quoted(folder)}"
         return [Finding("error", text), _descriptors()]
     level: Literal["ok", "warning"] = "warning" if problems else "ok"
-    return [Finding(level, text), _descriptors(), *_crew(lambda: recipe.make(sources, checked))]
+    return [
+        Finding(level, text),
+        _descriptors(),
+        *_crew(lambda: make_crew(recipe, sources, checked)),
+    ]
 
 
 def _descriptors() -> Finding:

@@ -25,7 +25,7 @@ from tools.text.texts import visible
 
 # the keys of RENDERERS, and of KINDS with the API
 GraphFormat = Literal["text", "mermaid", "dot", "json"]
-SchemaKind = Literal["crew", "agent", "tools", "script", "openapi"]
+SchemaKind = Literal["crew", "agent", "tools", "script", "rehearsal", "openapi"]
 
 
 def validate(

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import ValidationError
 
-from server.cli.starting.starter import Made, operator_crew, to_yaml, without_variables
+from server.cli.starting.starter import Made, SampleCall, operator_crew, to_yaml, without_variables
 from server.cli.starting.starter_from import PROMPT, crew_from
 from tools.errors import ToolDefinitionError
 from tools.text.texts import visible
@@ -80,7 +80,7 @@ def _with_tools(ask: Ask) -> Made:
     choice = _choice(ask, TOOLS, "12345")
     if choice not in SOURCES:
         tools = READINGS if choice == "1" else ()
-        files = operator_crew(PROMPT, {}, [(tool, {}) for tool in tools], tools=list(tools))
+        files = operator_crew(PROMPT, {}, [SampleCall(tool) for tool in tools], tools=list(tools))
         return Made(files, "How is this machine?" if tools else "What can you do?")
 
     def made(source: str) -> Made:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from crew.assembly.recipe import Recipe
 from crew.config.errors import ConfigurationError
 from crew.config.files.sources import read_sources
 from crew.config.files.yaml_reader import MAX_BYTES
 from crew.config.problems import has_failed
-from crew.crew import Recipe
 from server.cli.exits import Exit, fail
 from tools.config import McpServer
 from tools.errors import ToolDefinitionError

@@ -9,7 +9,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from server.cli.starting.starter import Made, operator_crew, without_variables
+from server.cli.starting.starter import Made, SampleCall, operator_crew, without_variables
 from tools.errors import ToolDefinitionError
 from tools.kinds.command.arguments import find_program
 from tools.schemas.places import names_in
@@ -119,7 +119,11 @@ def crew_of_runbook(file: Path) -> Made:
         )
     title, commands = _read(MarkdownIt().parse(text))
     rehearsed = [
-        (name, dict.fromkeys(entry.get("parameters", {}).get("required", ()), "example"))
+        SampleCall(
+            name,
+            dict.fromkeys(entry.get("parameters", {}).get("required", ()), "example"),
+            is_asked=bool(entry.get("requires_approval")),
+        )
         for name, entry in commands.entries.items()
     ]
     files = operator_crew(PROMPT + without_variables(text), commands.entries, rehearsed)

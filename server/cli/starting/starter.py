@@ -20,8 +20,19 @@ MAX_REHEARSED = 6
 WRITTEN = (".yaml", ".py", ".json", ".md", ".csv")
 # the database of the runs lies there too, and belongs to one machine
 GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
+REHEARSALS = "# yaml-language-server: $schema=../.crew/schemas/rehearsal.json\n# crew test\n"
 REHEARSED = "This is a rehearsal: set a provider in agents/operator.yaml."
 Files = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCall:
+    """A call of a tool in the script and the rehearsals of a new crew."""
+
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    # a person is asked first
+    is_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +70,17 @@ def starter_files(name: str | None) -> Files:
 def operator_crew(
     prompt: str,
     entries: dict[str, Any],
-    rehearsed: Sequence[tuple[str, dict[str, Any]]],
+    rehearsed: Sequence[SampleCall],
     **agent: Any,
 ) -> Files:
     """Return the files of a crew of one agent, with a script that calls some of its tools in turn.
 
+    Two rehearsals come with it.
+
     Args:
         prompt: the agent's.
         entries: of tools.yaml, by name.
-        rehearsed: tools and arguments of the script's calls, of which the first are made.
+        rehearsed: the script's calls, of which the first are made.
         agent: keys of the agent's file that are to be others.
     """
     operator = {
@@ -82,24 +95,53 @@ def operator_crew(
         "crew.yaml": to_yaml({"version": "1.0", "name": "my-crew", "agents": ["operator"]}),
         "agents/operator.yaml": to_yaml({**operator, **agent}),
         "script.yaml": to_yaml(_script(rehearsed[:MAX_REHEARSED])),
+        "tests/operator.yaml": REHEARSALS + to_yaml({"rehearsals": _rehearsals(rehearsed[:1])}),
     }
     return {**files, "tools.yaml": to_yaml({"tools": entries})} if entries else files
 
 
-def _script(rehearsed: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+def _rehearsals(rehearsed: Sequence[SampleCall]) -> list[dict[str, Any]]:
+    """Return two rehearsals, of an answer and of a call."""
+    answers = {
+        "name": "it answers",
+        "query": "What can you do?",
+        "says": {"operator": ["I help with this machine."]},
+        "expect": {"path": ["operator", "end"], "answer": "I help"},
+    }
+    if not rehearsed:
+        again = {"says": {"operator": ["It is well."]}, "expect": {"answer": "It is well."}}
+        return [answers, {"name": "it answers again", "query": "How is it?", **again}]
+    call = rehearsed[0]
+    made = {"tool": call.tool, **({"arguments": call.arguments} if call.arguments else {})}
+    calls = {
+        "name": "it calls a tool",
+        "query": "Please look",
+        "says": {"operator": [{"calls": [made]}, "It is well."]},
+        "returns": {call.tool: "all is well"},
+        **({"answers": [{"approve": True}]} if call.is_asked else {}),
+        "expect": {
+            "path": ["operator", *(["pause"] if call.is_asked else []), "end"],
+            "calls": [{**made, "times": 1}],
+            "answer": "It is well.",
+        },
+    }
+    return [answers, calls]
+
+
+def _script(rehearsed: Sequence[SampleCall]) -> dict[str, Any]:
     """Return one call after the other; rules of later calls stand first."""
     rules: list[dict[str, Any]] = []
     last = ""
-    for tool, arguments in rehearsed:
-        call = {"tool": tool, "arguments": arguments}
+    for one in rehearsed:
+        call = {"tool": one.tool, "arguments": one.arguments}
         after = {"after": last} if last else {}
-        rules.insert(0, {**after, "say": f"I call {tool}.", "calls": [call]})
-        last = tool
+        rules.insert(0, {**after, "say": f"I call {one.tool}.", "calls": [call]})
+        last = one.tool
     if last:
         end = {"after": last, "say": f"{{{{result.{last}}}}}\n\n{REHEARSED}"}
         return {
             "rules": [end, *rules],
-            "results": {tool: f"{tool} was rehearsed" for tool, _ in rehearsed},
+            "results": {one.tool: f"{one.tool} was rehearsed" for one in rehearsed},
         }
     return {"rules": [{"say": REHEARSED}]}
 

@@ -9,7 +9,7 @@ from server.cli.imports.detect import ENDINGS, crew_of_file
 from server.cli.starting.api_file import ApiFile
 from server.cli.starting.runbook import crew_of_runbook
 from server.cli.starting.samples import sample_arguments
-from server.cli.starting.starter import Files, Made, operator_crew
+from server.cli.starting.starter import Files, Made, SampleCall, operator_crew
 from tools.clock import SYSTEM_CLOCK
 from tools.config import McpServer
 from tools.config.http import SAFE_METHODS
@@ -64,7 +64,7 @@ def _from_openapi(file: Path) -> Made:
     reads: list[str] = []
     acts: list[str] = []
     told: list[str] = []
-    calls: dict[bool, tuple[str, dict[str, Any]]] = {}
+    calls: dict[bool, SampleCall] = {}
     for operation, made in document.tools(document.operations, server, f"{name}_"):
         if isinstance(made, ToolDefinitionError):
             told.append(f"left out: {made}")
@@ -72,7 +72,8 @@ def _from_openapi(file: Path) -> Made:
             tool, entry = made
             is_safe = entry.method in SAFE_METHODS
             (reads if is_safe else acts).append(operation)
-            calls.setdefault(is_safe, (tool, sample_arguments(entry.parameters or {})))
+            arguments = sample_arguments(entry.parameters or {})
+            calls.setdefault(is_safe, SampleCall(tool, arguments, is_asked=not is_safe))
     if not reads and not acts:
         raise ToolDefinitionError(f"{file}: no operation can be a tool")
     tools: dict[str, Any] = {}
@@ -116,7 +117,9 @@ def _from_mcp(source: str) -> Files:
     }
     tools = {"server": {**entry, "requires_approval": True, **({"tools": own} if own else {})}}
     calls = {
-        one.effect == "read": (f"server_{one.name}", sample_arguments(one.parameters))
+        one.effect == "read": SampleCall(
+            f"server_{one.name}", sample_arguments(one.parameters), is_asked=one.effect != "read"
+        )
         for one in found
     }
     rehearsed = [calls[reads] for reads in (True, False) if reads in calls]

@@ -11,13 +11,13 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from crew.config.keys.matters import TRY_AGAIN
 from server.http.callers.auditor import address_of
 from server.http.callers.authenticator import Authenticator
 from server.http.callers.pace import RateLimits
 from server.http.callers.session import COOKIE, SESSION, ask_for_token, open_session
 from server.http.callers.tickets import read_ticket
 from server.http.errors import HttpProblem, ProblemResponse
-from server.http.hooks import TRY_AGAIN
 from server.settings import ServerSettings
 from server.tokens import Caller, Token
 

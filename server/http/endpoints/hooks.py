@@ -4,11 +4,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.config.keys.hooks import HookConfig
+from crew.config.keys.matters import TRY_AGAIN, NotUnderstood, matter_of
 from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
 from crew.runs.errors import AlreadyStarted, TooManyWait
 from server.http.callers.rights import caller_of
 from server.http.errors import RETRY_AFTER, HttpProblem, bad_request
-from server.http.hooks import TRY_AGAIN, NotUnderstood, matter_of
 from server.http.idempotency import owned_key
 from server.http.parameters import parse_parameters
 from server.http.requests import read_json

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crew.config.redaction import redact_lines
+from crew.config.files.redaction import redact_lines
 
 PROVIDERS = """\
 agents: [a]

@@ -8,9 +8,10 @@ import pytest
 
 from agents.events import AgentResponded, ToolReturned
 from crew import load_crew
+from crew.assembly.recipe import Recipe
 from crew.backends.memory import MemoryStore
 from crew.config.files.sources import read_sources
-from crew.crew import Crew, Recipe
+from crew.crew import Crew, load_from
 from crew.journal.events import Paused, RunDone, StoredEvent, decode_event
 from crew.journal.query import Query
 from crew.runs.runs import Runs
@@ -122,7 +123,7 @@ async def test_what_failed_before_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     write_crew(tmp_path, agents, RULES, settings={"retry_backoff_min_millis": 1})
     clock = VirtualClock()
     recipe = Recipe(tools=(flaky(),), clock=clock, environment=dict(os.environ), jitter=lambda: 0.5)
-    crew = recipe.load(read_sources(tmp_path))
+    crew = load_from(recipe, read_sources(tmp_path))
     moving = asyncio.create_task(clock.run())
     events = await stored_events(crew)
     moving.cancel()

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from crew import MemoryStore, Runs
+from crew.assembly.recipe import Recipe
 from crew.config.files.sources import read_sources
-from crew.crew import Recipe
+from crew.crew import load_from
 from tests.support.crews import play, write_crew
 from tools import VirtualClock, tool
 
@@ -40,7 +41,7 @@ async def test_each_second_is_of_one_stage(tmp_path: Path):
     agents = {"a": {"tools": ["wait"]}, "b": {}, "c": {}, "d": {}}
     settings = {"tool_execution_timeout_seconds": 30}
     folder = write_crew(tmp_path, agents, rules, routing=routing, settings=settings)
-    crew = Recipe(tools=(wait,), clock=clock).load(read_sources(folder))
+    crew = load_from(Recipe(tools=(wait,), clock=clock), read_sources(folder))
     async with Runs(crew, MemoryStore(clock)) as runs:
         moving = asyncio.create_task(clock.run())
         run = await play(crew, "go", "on", runs=runs)

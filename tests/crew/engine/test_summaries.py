@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from crew import MemoryStore, Query, Runs, load_crew
+from crew.assembly.recipe import Recipe
 from crew.config.files.sources import read_sources
-from crew.crew import Recipe
+from crew.crew import load_from
 from crew.runs.chores.chores import Chores, Counts
 from tests.crew.engine.test_conversations import NOTED, ask, runs_of
 from tests.support.crews import write_crew
@@ -115,7 +116,7 @@ async def test_a_chore_is_given_up_after_three_attempts(tmp_path: Path, caplog: 
         tmp_path, {"a": {"is_terminal": True}}, rules, conversations={"title_after": 1}
     )
     clock, outcomes = VirtualClock(), list[str]()
-    crew = Recipe(clock=clock).load(read_sources(folder))
+    crew = load_from(Recipe(clock=clock), read_sources(folder))
     async with Runs(crew, MemoryStore(clock)) as runs:
         moving = asyncio.create_task(clock.run())
         run = await runs.start(Query("x", conversation_id="c1"))
@@ -146,7 +147,7 @@ async def test_a_slow_chore_leaves_its_other_places_to_others(tmp_path: Path):
         tmp_path, {"a": {"is_terminal": True}}, rules, conversations={"title_after": 1}
     )
     clock, seconds = VirtualClock(), list[float]()
-    crew = Recipe(clock=clock).load(read_sources(folder))
+    crew = load_from(Recipe(clock=clock), read_sources(folder))
     async with Runs(crew, MemoryStore(clock)) as runs:
         moving = asyncio.create_task(clock.run())
         chores = Chores(runs, Counts(lambda kind, outcome, took: seconds.append(took)))
@@ -170,7 +171,7 @@ async def test_a_process_that_drains_begins_no_more_chores(tmp_path: Path):
         tmp_path, {"a": {"is_terminal": True}}, rules, conversations={"title_after": 1}
     )
     clock, outcomes = VirtualClock(), list[str]()
-    crew = Recipe(clock=clock).load(read_sources(folder))
+    crew = load_from(Recipe(clock=clock), read_sources(folder))
     async with Runs(crew, MemoryStore(clock)) as runs:
         moving = asyncio.create_task(clock.run())
         for number in range(5):

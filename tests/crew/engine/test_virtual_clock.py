@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from crew import MemoryStore, Query, Runs
+from crew.assembly.recipe import Recipe
 from crew.config.files.sources import read_sources
-from crew.crew import Recipe
+from crew.crew import load_from
 from tests.support.crews import write_crew
 from tools import VirtualClock, tool
 from tools.clock import rfc3339
@@ -66,7 +67,7 @@ async def test_two_days_pass_at_once(tmp_path: Path):
             "tool_retries": 0,
         },
     )
-    crew = Recipe(tools=(wait,), clock=clock, environment={}).load(read_sources(folder))
+    crew = load_from(Recipe(tools=(wait,), clock=clock, environment={}), read_sources(folder))
     async with Runs(crew, MemoryStore(clock)) as runs:
         moving = asyncio.create_task(clock.run())
         run = await runs.start(Query("go"))

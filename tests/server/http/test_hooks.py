@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.config.keys.hooks import HookConfig
+from crew.config.keys.matters import NotUnderstood, matter_of
 from crew.journal.query import text_error
-from server.http.hooks import NotUnderstood, matter_of
 
 ALERTS = HookConfig(kind="alertmanager")
 

@@ -7,10 +7,10 @@ from agents.context.shape import ContextConfig, OutputsBlockConfig
 from agents.outputs.schema import Field
 from agents.prompt import parse_output_name, variables
 from crew.config.checks.references import known_agents, unknown_name
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.outputs import ROUTES, make_routes, problems_of_condition, vocabulary_of
 from crew.config.problems import Problem
 from crew.routing.coverage import MAX_CASES, cover

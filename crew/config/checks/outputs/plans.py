@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from agents.config import AgentConfig, PlanConfig
 from crew.config.checks.references import known_agents, unknown_name
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import agents_as_tools
 from tools.config import AgentTool

@@ -6,8 +6,8 @@ import networkx as nx
 
 from agents.context.shape import OutputsBlockConfig
 from agents.prompt import parse_output_name, variables
+from crew.config.crew_files import CrewFiles
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.outputs import ROUTES
 from crew.config.problems import Problem
 from crew.routing.coverage import cover

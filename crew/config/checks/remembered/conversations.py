@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from agents.context.shape import ContextConfig, HistoryBlockConfig, SummaryBlockConfig
 from agents.helper import PREFIX
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
 

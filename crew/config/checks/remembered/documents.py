@@ -3,11 +3,11 @@
 import importlib.util
 from collections.abc import Iterator
 
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.documents import CollectionConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.documents.files import FilesRefused, FoundFile, find_files
 from crew.documents.images import IMAGES

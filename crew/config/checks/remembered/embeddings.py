@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from agents.endpoint import BUILTINS, dialect_of
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.embeddings import EmbeddingsConfig
-from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from agents.context.shape import CoreBlockConfig, DocumentsBlockConfig, RecallBlockConfig
 from crew.config.checks.remembered.conversations import contexts_of
+from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.memory import CoreMemoryConfig, RecallConfig
-from crew.config.loader import CrewFiles
 from crew.config.memory import CORE, RECALL, core_rule
 from crew.config.problems import Problem
 from crew.memory.core import CoreError, checked

@@ -1,0 +1,6 @@
+"""Rehearsals: a crew is played without a model, and what happens is compared.
+
+`keys` (the shape of a file), `files` (found, merged, checked), `doubles` (what stands in for the
+world), `playing` (a rehearsal is played), `judging` (what happened, and what was to happen),
+`covering` (how much of a crew is checked), `matching` (values and texts).
+"""

@@ -1,0 +1,6 @@
+"""What stands in for the world in a rehearsal.
+
+`world` (what a crew has wanted of it), `queue` (what is given in order, each
+used up), `models`, `tools`, `people`, `faults` (what goes wrong with models and tools), `mortal` (a
+store of a process that ends), `doubles` (all that a crew is made with).
+"""

@@ -1,0 +1,69 @@
+"""All that stands in for the world of a crew, in one rehearsal."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from agents.config import ModelConfig
+from agents.helper import PREFIX
+from agents.model import Model
+from crew.rehearsal.doubles.faults import Faults
+from crew.rehearsal.doubles.models import Answers, ModelDouble
+from crew.rehearsal.doubles.queue import Entry
+from crew.rehearsal.doubles.tools import ToolDouble, ToolResults
+from crew.rehearsal.doubles.world import World
+from crew.rehearsal.files.bound import Case
+from tools.clock import Clock
+from tools.definition import Tool
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class CaseDoubles:
+    """See crew.assembly.given.Doubles; outlives the processes that are killed."""
+
+    case: Case
+    clock: Clock
+    # tools that must not be called twice may be called where the rehearsal says `real`
+    may_act: bool
+    world: World = field(default_factory=World)
+    answers: Answers = field(init=False)
+    results: ToolResults = field(init=False)
+    faults: Faults = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.answers, self.results = Answers(self.case), ToolResults(self.case)
+        self.faults = Faults(self.case)
+
+    def model(self, config: ModelConfig, script: Model | None) -> Model:
+        """See Doubles."""
+        return ModelDouble(config, script, self.answers, self.faults, self.world, self.clock)
+
+    def helps(self, helper: str) -> bool:
+        """See Doubles."""
+        return f"{PREFIX}{helper}" in self.case.keys.says
+
+    def tool(self, tool: Tool, result: str | None) -> Tool:
+        """See Doubles."""
+        double = ToolDouble(
+            tool, result, self.results, self.faults, self.world, self.clock, self.may_act
+        )
+        return double.replaced()
+
+    def unused(self) -> Iterator[tuple[str, str]]:
+        """Yield what was given and not used: what it is, and its `file:line`."""
+        for speaker, answers in self.answers.by_speaker.items():
+            for one in answers.unused():
+                yield f"an answer of {speaker} {_left(one)}", one.source
+        for name, results in self.results.by_tool.items():
+            for result in results.unused():
+                yield f"a result of {name} {_left(result)}", result.source
+        for number in self.faults.unused():
+            yield "a fault has not occurred", self.case.source("faults", number)
+
+
+def _left(entry: Entry[T]) -> str:
+    if not entry.used:
+        return "was never used"
+    return f"was used {entry.used} times, not {entry.times}"

@@ -1,0 +1,67 @@
+"""What a text must be."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic_core import PydanticCustomError
+
+from tools.schemas.yaml_shape import BAD_PATTERN, Shape, resolve
+
+
+def _as_check(value: Any) -> Any:
+    return {"contains": [value]} if isinstance(value, str) else value
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _require_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        why = f"{text!r} is no regular expression: {error}"
+        raise PydanticCustomError(BAD_PATTERN, "{why}", {"why": why}) from None
+    return text
+
+
+# a regular expression
+Pattern = Annotated[str, AfterValidator(_require_pattern)]
+Texts = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
+Json = Annotated[JsonValue, BeforeValidator(resolve)]
+
+
+class Alike(Shape):
+    """How alike two texts must be."""
+
+    text: str
+    """The other text."""
+    at_least: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """1: the same; 0: nothing in common."""
+
+
+class TextCheck(Shape):
+    """What a text must be; a text alone is `contains`."""
+
+    is_: Annotated[str | None, Field(alias="is")] = None
+    """Exactly this text."""
+    contains: Texts = []
+    """Each of these stands in it."""
+    lacks: Texts = []
+    """None of these stands in it."""
+    matches: Pattern | None = None
+    """This regular expression fits somewhere in it."""
+    json_: Annotated[Json, Field(alias="json")] = None
+    """It is JSON, and has at least these parts."""
+    similar: Alike | None = None
+    """It is like another text, as far as letters go."""
+    min_chars: Annotated[int, Field(ge=0)] | None = None
+    """It has so many characters at least."""
+    max_chars: Annotated[int, Field(ge=0)] | None = None
+    """It has so many characters at most."""
+
+
+CheckedText = Annotated[
+    TextCheck, BeforeValidator(_as_check, json_schema_input_type=str | TextCheck)
+]

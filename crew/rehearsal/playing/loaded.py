@@ -1,0 +1,60 @@
+"""The files of a crew, checked once for each environment and each set of other values."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from crew.assembly.checked import Checked
+from crew.assembly.recipe import Recipe
+from crew.config.files.changes import Change
+from crew.config.files.document import YamlPath
+from crew.config.files.sources import Sources, read_sources
+from crew.rehearsal.doubles.doubles import CaseDoubles
+from tools.definition import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCrew:
+    """Files that were checked."""
+
+    recipe: Recipe
+    sources: Sources
+    checked: Checked
+
+
+class _NoDoubles(CaseDoubles):
+    """Of a crew that is only checked: no key is needed."""
+
+    def __init__(self) -> None:
+        """Stand in for nothing."""
+
+
+@dataclass(slots=True)
+class CrewLoader:
+    """Loads the crew of a folder as rehearsals want it."""
+
+    sources: Sources
+    tools: tuple[Tool, ...] = ()
+    _loaded: dict[str, LoadedCrew] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: Path) -> "CrewLoader":
+        """Return the loader of a folder."""
+        return cls(read_sources(folder))
+
+    def load(self, env: Mapping[str, str], values: Mapping[str, Any]) -> LoadedCrew:
+        """Return the checked files, with an environment and values in place of theirs."""
+        key = json.dumps([env, values], sort_keys=True, default=str)
+        if key not in self._loaded:
+            changes = tuple(Change(dotted_path(dotted), value) for dotted, value in values.items())
+            recipe = Recipe(self.tools, environment=dict(env), doubles=_NoDoubles())
+            sources = replace(self.sources, changes=changes)
+            self._loaded[key] = LoadedCrew(recipe, sources, recipe.check(sources))
+        return self._loaded[key]
+
+
+def dotted_path(dotted: str) -> YamlPath:
+    """Return the path that is written with dots; parts that are numbers are places of lists."""
+    return tuple(int(part) if part.isdecimal() else part for part in dotted.split("."))

@@ -1,0 +1,6 @@
+"""`crew test`: the rehearsals of a crew.
+
+`command` (the command), `chosen` (which are played), `played` (they are, and what is printed of
+them), `text` (for people), `documents` (JSON, JUnit, annotations of GitHub), `expressions` (of
+`-k`), `watching` (again after each change).
+"""

@@ -1,0 +1,123 @@
+"""The command test."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crew.rehearsal.covering.units import AREAS, Area
+from server.cli.opening import guard_process
+from server.cli.rehearsed.chosen import Choice, NothingChosen
+from server.cli.rehearsed.expressions import WrongExpression
+from server.cli.rehearsed.played import How, play_folder
+from server.cli.rehearsed.watching import watch_folder
+
+
+def test(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="The crew's folder, with crew.yaml and tests/ in it.",
+            show_default="the current folder",
+        ),
+    ] = Path(),
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE[::NAME]...", help="Only these.", show_default="all"),
+    ] = None,
+    expression: Annotated[
+        str,
+        typer.Option("-k", metavar="EXPR", help="Only those with words: `restart and not slow`."),
+    ] = "",
+    only_failed: Annotated[
+        bool, typer.Option("--failed", help="Only those that failed the last time.")
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Play them again after each change.")] = (
+        False
+    ),
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes at most.", show_default="processors")
+    ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="In any order; --seed repeats one.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Of --shuffle.", show_default="another each time")
+    ] = None,
+    as_lines: Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")] = (
+        False
+    ),
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write JUnit's XML, too.")
+    ] = None,
+    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub.")] = (
+        False
+    ),
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Show all that no rehearsal checks.")
+    ] = False,
+    least: Annotated[
+        str,
+        typer.Option(
+            "--min-coverage",
+            metavar="AREA=PERCENT,...",
+            help=f"Fail below it; {', '.join(AREAS)}.",
+        ),
+    ] = "",
+    real: Annotated[
+        bool,
+        typer.Option("--real", help="Call tools that act once only, where one says `real`."),
+    ] = False,
+    stops: Annotated[bool, typer.Option("-x", help="Stop at the first that fails.")] = False,
+    detailed: Annotated[bool, typer.Option("-v", help="Show the path of each.")] = False,
+) -> None:
+    """Play the rehearsals of a crew (`tests/**/*.yaml`): no model is called, no time passes.
+
+    Ends with 0 when all pass, 1 when one fails or the files have errors, and 5 when nothing was
+    played.
+
+    Example: [bold]crew test examples/on-call[/]
+    """
+    guard_process()
+    if seed is not None or shuffle:
+        seed = secrets.randbelow(2**16) if seed is None else seed
+        typer.echo(f"--seed {seed}", err=True)
+    how = How(
+        Choice(names or (), expression, only_failed, seed),
+        jobs or os.cpu_count() or 1,
+        real,
+        stops,
+        as_lines,
+        detailed,
+        junit,
+        github,
+        coverage,
+        _percents(least),
+    )
+    try:
+        if watch:
+            watch_folder(folder, how)
+        raise typer.Exit(play_folder(folder, how))
+    except (NothingChosen, WrongExpression) as error:
+        hint = "-k" if isinstance(error, WrongExpression) else "FILE"
+        raise typer.BadParameter(str(error), param_hint=hint) from None
+
+
+def _percents(text: str) -> dict[Area, float]:
+    """Parse `routes=100,people=90`."""
+    found: dict[Area, float] = {}
+    for part in filter(None, text.split(",")):
+        name, _, percent = part.partition("=")
+        area = next((one for one in AREAS if one == name.strip()), None)
+        try:
+            number = float(percent)
+        except ValueError:
+            number = -1.0
+        if area is None or not 0 <= number <= 100:
+            hint = f"write AREA=PERCENT, with one of {', '.join(AREAS)}"
+            raise typer.BadParameter(f"{part!r}: {hint}", param_hint="--min-coverage")
+        found[area] = number
+    return found

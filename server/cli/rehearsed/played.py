@@ -1,0 +1,126 @@
+"""Rehearsals are played, and what becomes of each is printed."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from crew.rehearsal.covering.counts import CoverageCounts
+from crew.rehearsal.covering.units import Area
+from crew.rehearsal.files.bound import Case
+from crew.rehearsal.playing.suite import Result, Suite
+from server.cli.exits import Exit, fail, print_problems
+from server.cli.rehearsed.chosen import Choice, keep_failed
+from server.cli.rehearsed.documents import (
+    annotations,
+    result_document,
+    summary_document,
+    write_junit,
+)
+from server.cli.rehearsed.text import show_result, show_summary, show_unchecked
+from tools.text.texts import visible_json
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How rehearsals are played and shown."""
+
+    choice: Choice
+    jobs: int = 1
+    may_act: bool = False
+    stops: bool = False
+    # for people; else as JSON, a line each
+    as_lines: bool = False
+    detailed: bool = False
+    junit: Path | None = None
+    github: bool = False
+    shows_coverage: bool = False
+    least: Mapping[Area, float] = field(default_factory=dict)
+
+
+def play_folder(folder: Path, how: How) -> int:
+    """Play the rehearsals of a crew's folder; returns how the command ends.
+
+    Raises:
+        NothingChosen, WrongExpression
+    """
+    started = time.perf_counter()
+    suite = Suite.read(folder, may_act=how.may_act)
+    if suite.problems:
+        print_problems(tuple(suite.problems), suite.texts)
+        count = len(suite.problems)
+        print(f"crew: {count} problem{'s' * (count > 1)}; nothing was played", file=sys.stderr)
+        return Exit.FAILED
+    cases = how.choice.of(suite.cases, folder)
+    results = _play(suite, cases, how)
+    keep_failed(folder, results)
+    seconds = time.perf_counter() - started
+    coverage = CoverageCounts(suite.units)
+    for one in results:
+        coverage.add(one.taken)
+    if how.junit is not None:
+        _write_junit(how.junit, results, seconds)
+    if how.github:
+        print("\n".join(annotations(results, folder)))
+    if how.as_lines:
+        print(visible_json(json.dumps(summary_document(results, coverage), ensure_ascii=False)))
+    else:
+        console = Console(highlight=False)
+        show_summary(console, results, coverage, seconds)
+        if len(cases) == len(suite.cases) or how.shows_coverage:
+            show_unchecked(console, coverage, *((None,) if how.shows_coverage else ()))
+    return _exit_code(results, coverage, how)
+
+
+def _exit_code(results: list[Result], coverage: CoverageCounts, how: How) -> int:
+    if all(one.status == "skipped" for one in results):
+        print("crew: no rehearsal was played", file=sys.stderr)
+        return Exit.NOTHING
+    if any(one.status in ("failed", "error") for one in results):
+        return Exit.FAILED
+    is_less = False
+    for area, percent in how.least.items():
+        if (found := coverage.percent(area)) < percent:
+            is_less = True
+            text = f"crew: coverage of {area} is {found:.0f} %, less than {percent:g} %"
+            print(text, file=sys.stderr)
+    return Exit.FAILED if is_less else Exit.GOOD
+
+
+def _play(suite: Suite, cases: list[Case], how: How) -> list[Result]:
+    console = Console(highlight=False)
+    shows_progress = console.is_terminal and not how.as_lines and not how.detailed
+    results: list[Result] = []
+    for result in suite.play_all(cases, how.jobs):
+        results.append(result)
+        is_bad = result.status in ("failed", "error")
+        if how.as_lines:
+            document = json.dumps(result_document(result), ensure_ascii=False)
+            print(visible_json(document), flush=True)
+        elif how.detailed or is_bad:
+            _clear(console, shows_progress)
+            show_result(console, result, detailed=how.detailed)
+        elif shows_progress:
+            text = f"\r{len(results)}/{len(cases)}"
+            console.file.write(text)
+            console.file.flush()
+        if is_bad and how.stops:
+            break
+    _clear(console, shows_progress)
+    return results
+
+
+def _clear(console: Console, shows_progress: bool) -> None:  # of one line
+    if shows_progress:
+        console.file.write("\r\x1b[K")
+
+
+def _write_junit(path: Path, results: list[Result], seconds: float) -> None:
+    try:
+        write_junit(path, results, seconds)
+    except OSError as error:
+        fail(f"{path} cannot be written: {error.strerror}")
