@@ -37,6 +37,7 @@ FILES = {
     "agent": "agents/ID.yaml",
     "tools": "tools.yaml",
     "script": "script.yaml",
+    "rehearsal": "tests/NAME.yaml",
 }
 EXIT_CODES = (
     "Exit codes: 0 good, 1 errors, 2 wrong usage, 3 paused, 4 stopped by a limit or by somebody, "

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from agents.config import AgentConfig
 from crew.assembly.checked import Checked
 from crew.config.keys.models import models_of
 from crew.config.routing_plan import entry_point, routing_of
@@ -99,9 +100,16 @@ def _people(routing: Routing, graph: RoutingGraph, checked: Checked) -> Iterator
 
 def _tools_in_use(checked: Checked) -> dict[str, Tool]:
     found: dict[str, Tool] = {}
-    for agent in checked.files.agents.values():
+    for agent in _agents(checked).values():
         found |= checked.tools.named(agent.tool_names)
     return found
+
+
+def _agents(checked: Checked) -> dict[str, AgentConfig]:
+    """Return the agents of crew.yaml; there may be files of others."""
+    crew = checked.files.crew
+    assert crew is not None, "only of a crew without errors"
+    return {agent_id: checked.files.agents[agent_id] for agent_id in crew.agents}
 
 
 def _tool_source(checked: Checked, name: str) -> str:
@@ -112,11 +120,9 @@ def _tool_source(checked: Checked, name: str) -> str:
 
 
 def _limits(routing: Routing, graph: RoutingGraph, checked: Checked) -> Iterator[Unit]:
-    crew = checked.files.crew
-    assert crew is not None, "only of a crew without errors"
     if graph.loops():
         yield Unit("limits", "limit max_handoffs", "settings.max_handoffs")
-    if any(agent.tool_names for agent in checked.files.agents.values()):
+    if any(agent.tool_names for agent in _agents(checked).values()):
         yield Unit("limits", "limit max_rounds", "settings.max_rounds")
     document = checked.files.crew_document
     for name in routing.groups:
@@ -130,7 +136,7 @@ def _limits(routing: Routing, graph: RoutingGraph, checked: Checked) -> Iterator
 def _faults(checked: Checked) -> Iterator[Unit]:
     crew = checked.files.crew
     assert crew is not None, "only of a crew without errors"
-    for agent_id, agent in checked.files.agents.items():
+    for agent_id, agent in _agents(checked).items():
         if len(list(models_of(agent, crew.models))) > 1:
             document = checked.files.agent_files[agent_id]
             source = f"{document.file}:{document.key_at(('backup',))[0]}"

@@ -90,9 +90,9 @@ class ModelDouble:
         """Answer as the rehearsal says, or raise ModelError."""
         provider, model = self.config.provider, self.config.model
         started, outcome, usage = self.clock.monotonic(), "cancelled", NO_USAGE
-        self.world.asked.append(AskedModel(request.agent_id, provider, model, request))
         try:
             await self.world.begin()
+            self.world.asked.append(AskedModel(request.agent_id, provider, model, request))
             reply = await self._reply(request, emit)
             await self.world.end()
             outcome, usage = "success", reply.usage

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from crew.journal.events import RunDone
 from crew.journal.records.rows import RunRow
 from crew.rehearsal.judging.story import Story
 from crew.rehearsal.keys.expected import AtMost
@@ -10,10 +9,9 @@ from crew.rehearsal.keys.expected import AtMost
 
 def amounts(story: Story, row: RunRow, model_calls: int, seconds: float) -> dict[str, float]:
     """Return what a run took, by the keys of `at_most`."""
-    done = story.end if isinstance(story.end, RunDone) else None
     return {
-        "rounds": done.rounds if done is not None else row.rounds,
-        "handoffs": done.handoffs if done is not None else row.handoffs,
+        "rounds": story.rounds,
+        "handoffs": story.handoffs,
         "model_calls": model_calls,
         "tool_calls": sum(1 for _ in story.made),
         "tokens": row.usage.total_tokens,

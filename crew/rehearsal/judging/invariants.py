@@ -60,7 +60,7 @@ def _broken(played: Played, turn: PlayedTurn, story: Story) -> Iterator[str]:
     segments = sum(one["type"] in {"start", "resume", "retry"} for one in wire)
     if (ends := sum(one["type"] in ENDS for one in wire)) != segments:
         yield f"{segments} segments have {ends} events done or error"
-    if turn.row.status != "running":
+    if turn.row.status not in ("running", "paused"):
         for call in story.calls:
             if call.result is None:
                 yield f"a call of {call.tool} has no result"

@@ -9,7 +9,6 @@ from pydantic_core import to_jsonable_python
 
 from agents.agent import Agent
 from agents.events import AgentResponded, ToolReturned, ToolStarted, Warned
-from agents.model import NO_USAGE, Usage
 from crew.journal.events import (
     HandedOff,
     ParallelEnded,
@@ -98,16 +97,14 @@ class Story:
     speakers: set[str] = field(default_factory=set)
     signals: list[str] = field(default_factory=list)
     end: RunDone | RunFailed | None = None
+    # of the whole run: the run's own counters begin anew when a person has answered
+    handoffs: int = 0
+    rounds: int = 0
     # pauses that are over, with what has ended them
     resumed: list[tuple[SeenPause, RunResumed]] = field(default_factory=list)
     # groups that have ended without an answer
     unanswered: list[str] = field(default_factory=list)
     warned: list[Warned] = field(default_factory=list)
-
-    @property
-    def usage(self) -> Usage:
-        """Of the whole run; of one that failed, nothing is known."""
-        return self.end.usage if isinstance(self.end, RunDone) else NO_USAGE
 
     @classmethod
     def of(cls, events: Sequence[Noted], agents: Mapping[str, Agent]) -> "Story":
@@ -137,6 +134,7 @@ class Story:
                 why = event.signal or event.why
                 self.steps.append(Step(event.to, why, "agent", event.source, also))
                 self.signals += [event.signal] if event.signal else []
+                self.handoffs += 1
             case Paused():
                 until = event.until
                 self.pauses.append(SeenPause(event.agent_id, event.question, until, seconds))
@@ -152,6 +150,7 @@ class Story:
                 self.steps.append(Step("end", event.reason, "end", None, event.code))
             case AgentResponded():
                 self.speakers.add(event.agent_id)
+                self.rounds += event.group is None and not event.task and not event.within
                 self.said.append((event.agent_id, event.content))
                 if event.output is not None:
                     self.outputs[event.agent_id] = event.output

@@ -31,7 +31,7 @@ def _as_moment(value: Any) -> datetime:
         found = datetime.fromisoformat(str(value))
     except ValueError:
         raise ValueError("expected a time, such as 2026-01-01T08:00:00Z") from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 class Earlier(Shape):

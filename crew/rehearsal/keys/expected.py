@@ -137,7 +137,7 @@ class AtMost(Shape):
     """What the run may take."""
 
     rounds: int | None = None
-    """Calls of models by the run itself, as settings.max_rounds counts them."""
+    """Answers of models in the run itself, without groups, tasks and agents as tools."""
     handoffs: int | None = None
     """Handoffs."""
     model_calls: int | None = None

@@ -53,9 +53,7 @@ class Person(Shape):
         if not given:
             raise between_keys(f"an answer has one of {', '.join(map(deed_key, DEEDS))}")
         if len(given) > 1:
-            raise between_keys(f"an answer has either {given[0]} or {given[1]}", given[1])}",
-                deed_key(given[1]),
-            )
+            raise between_keys(f"an answer has either {given[0]} or {given[1]}", given[1])
         if self.remember is not None and not self.approve:
             raise between_keys("remember goes with approve", "remember")
         if self.unanswered is not None and (self.call or self.by or self.after):

@@ -5,7 +5,7 @@ import multiprocessing
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crew.config.problems import Problem, has_failed, in_order
@@ -77,10 +77,11 @@ class Suite:
             loaded = suite.crew_of(case)
             texts |= loaded.checked.files.texts
             if not case.keys.set and has_failed(loaded.checked.problems):
-                problems += [one for one in loaded.checked.problems if one.severity == "error"]
+                problems += map(_with_remedy, loaded.checked.problems)
             elif not has_failed(loaded.checked.problems):
                 problems += suite._checks_of(loaded).check(case)
-        suite.problems, suite.texts = in_order(problems), texts
+        suite.problems = [one for one in in_order(problems) if one.severity == "error"]
+        suite.texts = texts
         plain = loader.load(found.cases[0].keys.env if found.cases else {}, {})
         if not has_failed(plain.checked.problems):
             suite.units = units_of(plain.checked)
@@ -183,6 +184,14 @@ class Suite:
             text = f"{text}: {' → '.join(path)}: {played.turns[0].row.answer}"
             return [Mismatch("kill", text, case.source("faults", number))]
         return []
+
+
+def _with_remedy(problem: Problem) -> Problem:
+    """Return a problem of the crew's files as a rehearsal can mend it."""
+    if problem.code != "unset-variable":
+        return problem
+    text = f"{problem.message}; rehearsals have no variables but theirs: give it in `env`"
+    return replace(problem, message=text)
 
 
 def _wrong_values(case: Case, loaded: LoadedCrew) -> list[Mismatch]:

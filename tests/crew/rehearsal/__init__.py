@@ -1,0 +1,1 @@
+"""Rehearsals: their files, what stands in for the world, what must hold."""

@@ -1,0 +1,165 @@
+"""`crew test` as people and programs use it: exit codes, JSON, JUnit, GitHub, choices, changes while it watches."""
+
+import json
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from tests.server.cli.test_run import crew
+from tests.support.crews import copy_example
+from tests.support.processes import BIN, clean_environment, until
+from tests.support.rehearsed import rehearse, repair_crew
+
+GOOD = {"query": "thanks", "expect": {"path": ["desk", "end"], "end": "signal"}}
+BAD = {"query": "thanks", "expect": {"path": ["desk", "fixer", "end"]}}
+
+
+def test_how_it_ends(tmp_path: Path):
+    """0 all pass; 1 one fails, or the files have errors; 2 wrong options; 5 nothing was played."""
+    folder = repair_crew(tmp_path)
+    empty = crew("test", folder)
+    assert (empty.returncode, "no rehearsal was played" in empty.stderr) == (5, True)
+    rehearse(folder, {"name": "skipped", "skip": "not yet", **GOOD})
+    assert crew("test", folder).returncode == 5
+    rehearse(folder, {"name": "good", **GOOD})
+    good = crew("test", folder)
+    assert good.returncode == 0
+    assert good.stdout.startswith("1 passed, 0 failed in ")
+    assert "never checked: crew.yaml:" in good.stdout
+    rehearse(folder, {"name": "good", **GOOD}, {"name": "bad", **BAD})
+    bad = crew("test", folder)
+    assert bad.returncode == 1
+    lines = bad.stdout.splitlines()
+    assert lines[0].startswith("✗ tests/a.yaml::bad  ")
+    assert lines[1] == "    path  desk → fixer → end"
+    assert lines[2].startswith("                 └ end  signal  crew.yaml:")
+    assert lines[3] == "          expected at tests/a.yaml:12"
+    rehearse(folder, {"name": "wrong", "query": "thanks", "expect": {"path": ["dsek"]}})
+    wrong = crew("test", folder)
+    assert wrong.returncode == 1
+    assert (
+        "tests/a.yaml:7:5: error[unknown-agent]: there is no agent or group 'dsek'" in wrong.stderr
+    )
+    assert "did you mean 'desk'?" in wrong.stderr
+    (folder / "crew.yaml").write_text("agents: [nix]\n")
+    assert "error[missing-agent]" in crew("test", folder).stderr
+    for options in (["--provider", "openai"], ["-k", "("], ["--min-coverage", "roads=1"], ["nix"]):
+        assert (
+            crew("test", copy_example("hello", tmp_path / options[-1][0]), *options).returncode == 2
+        )
+
+
+def test_which_are_played(tmp_path: Path):
+    folder = repair_crew(tmp_path)
+    rehearse(folder, {"name": "slow web", "tags": ["web"], **GOOD}, {"name": "slow mail", **BAD})
+    (folder / "tests" / "b.yaml").write_text((folder / "tests" / "a.yaml").read_text())
+
+    def chosen(*options: str) -> list[str]:
+        out = crew("test", folder, "--json", *options).stdout.splitlines()
+        return [json.loads(line)["id"].removeprefix("tests/") for line in out[:-1]]
+
+    every = ["a.yaml::slow web", "a.yaml::slow mail", "b.yaml::slow web", "b.yaml::slow mail"]
+    assert chosen() == every
+    assert chosen("--failed") == [every[1], every[3]]
+    assert chosen("tests/a.yaml") == every[:2]
+    assert chosen(str(folder / "tests" / "b.yaml") + "::slow mail") == every[3:]
+    assert chosen("slow web") == [every[0], every[2]]
+    assert chosen("-k", "web") == [every[0], every[2]]
+    assert chosen("-k", "not web and (b.yaml or nothing)") == [every[3]]
+    assert chosen("-x") == every[:2]
+    assert sorted(chosen("--shuffle", "--seed", "3")) == sorted(every)
+    assert chosen("--seed", "3") == chosen("--seed", "3")
+
+
+def test_programs_read_it(tmp_path: Path):
+    folder = repair_crew(tmp_path)
+    rehearse(
+        folder,
+        {"name": "good", **GOOD},
+        {"name": "bad", **BAD},
+        {"name": "later", "skip": "not yet", **GOOD},
+    )
+    junit = tmp_path / "junit.xml"
+    received = crew("test", folder, "--json", "--junit", junit)
+    good, bad, later, last = [json.loads(line) for line in received.stdout.splitlines()]
+    assert (good["status"], good["path"], good["virtual_seconds"]) == ("passed", ["desk", "end"], 0)
+    assert [one["kind"] for one in bad["problems"]] == ["path"]
+    assert bad["problems"][0]["source"] == "tests/a.yaml:12"
+    assert (later["status"], later["reason"]) == ("skipped", "not yet")
+    assert {key: last["summary"][key] for key in ("passed", "failed", "skipped")} == {
+        "passed": 1,
+        "failed": 1,
+        "skipped": 1,
+    }
+    assert last["summary"]["coverage"]["routes"] == {"checked": 1, "known": 3}
+    (suite,) = ElementTree.parse(junit).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    assert [one.get("name") for one in suite] == ["good", "bad", "later"]
+    assert "tests/a.yaml:12: path" in (suite[1][0].text or "")
+    shown = crew("test", folder, "--github").stdout
+    assert f"::error file={folder}/tests/a.yaml,line=12,title=tests/a.yaml%3A%3Abad::desk" in shown
+    assert "%0A" in shown
+
+
+def test_less_coverage_than_is_wanted_fails(tmp_path: Path):
+    folder = repair_crew(tmp_path)
+    rehearse(folder, {"name": "good", **GOOD})
+    assert crew("test", folder, "--min-coverage", "routes=33").returncode == 0
+    less = crew("test", folder, "--min-coverage", "routes=34,people=100")
+    assert less.returncode == 1
+    assert "coverage of routes is 33 %, less than 34 %" in less.stderr
+    assert "coverage of people is 0 %, less than 100 %" in less.stderr
+
+
+def test_no_secret_is_printed(tmp_path: Path):
+    """A value of the rehearsal's environment is a secret of the crew."""
+    key = "sk-geheim-0123456789abcdef"
+    providers = {"gateway": {"base_url": "http://127.0.0.1:9/v1", "api_key": "${KEY}"}}
+    folder = repair_crew(tmp_path, providers=providers)
+    rehearse(
+        folder,
+        {
+            "name": "x",
+            "env": {"KEY": key},
+            "query": f"thanks for {key}",
+            "expect": {"answer": "nothing", "asked": {"desk": {"words": "nothing"}}},
+        },
+    )
+    received = crew("test", folder, "--junit", tmp_path / "j.xml", "--github")
+    assert received.returncode == 1
+    assert key not in received.stdout + received.stderr + (tmp_path / "j.xml").read_text()
+
+
+def test_a_change_is_played_while_it_watches(tmp_path: Path):
+    folder = repair_crew(tmp_path)
+    rehearse(folder, {"name": "one", **GOOD})
+    out = tmp_path / "out"
+    with out.open("w") as file:
+        process = subprocess.Popen(
+            [BIN / "crew", "test", folder, "--watch"],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(PYTHONUNBUFFERED="1"),
+        )
+    try:
+        until(lambda: out.read_text().count("Waiting for a change") == 1)
+        crew_file = yaml.safe_load((folder / "crew.yaml").read_text())
+        crew_file["routing"]["signals"]["desk"][1]["target"] = "fixer"
+        (folder / "crew.yaml").write_text(yaml.safe_dump(crew_file))
+        until(lambda: "1 failed" in out.read_text() or "problem" in out.read_text())
+        until(lambda: out.read_text().count("Waiting for a change") == 2)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.mark.parametrize("kind", ["small", "full"])
+def test_a_new_crew_comes_with_rehearsals_that_pass(tmp_path: Path, kind: str):
+    folder = tmp_path / "crew"
+    assert crew("init", folder, *(["--full"] if kind == "full" else ["--yes"])).returncode == 0
+    received = crew("test", folder)
+    assert received.returncode == 0, received.stdout
+    assert (folder / ".crew" / "schemas" / "rehearsal.json").exists()
