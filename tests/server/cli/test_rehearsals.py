@@ -41,7 +41,7 @@ def test_how_it_ends(tmp_path: Path):
     wrong = crew("test", folder)
     assert wrong.returncode == 1
     assert (
-        "tests/a.yaml:7:5: error[unknown-agent]: there is no agent or group 'dsek'" in wrong.stderr
+        "tests/a.yaml:6:7: error[unknown-agent]: there is no agent or group 'dsek'" in wrong.stderr
     )
     assert "did you mean 'desk'?" in wrong.stderr
     (folder / "crew.yaml").write_text("agents: [nix]\n")
