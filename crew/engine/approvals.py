@@ -182,10 +182,15 @@ def call_without_question(
     return ApprovedCall(call, by, call.id in branch.edited_calls)
 
 
+def edit_note(call: ToolCall) -> str:
+    """Return what stands before the output of a call with arguments that a person has changed."""
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return f"[A person changed the arguments to {arguments}]\n"
+
+
 def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:
     """Return a result with the arguments with which the agent's call was made."""
-    arguments = json.dumps(call.arguments, ensure_ascii=False)
-    note = f"[A person changed the arguments to {arguments}]\n"
+    note = edit_note(call)
     chars = result.output_chars + len(note)
     return replace(result, output=note + result.output, output_chars=chars)
 

@@ -25,6 +25,8 @@ class Moment:
     event: str = ""
     tool: str | None = None
     nth: int = 1
+    # the start of this call
+    call_id: str = ""
     # what the event says is being done; else it ends when the event is stored
     is_during: bool = False
     seen: int = 0
@@ -33,13 +35,16 @@ class Moment:
     def of(cls, fault: Fault) -> "Moment":
         """Return the moment that a fault names."""
         is_during = fault.kill == "during"
-        return cls(0, fault.event or "", fault.tool, fault.nth, is_during)
+        return cls(0, fault.event or "", fault.tool, fault.nth, is_during=is_during)
 
     def is_at(self, record: Record) -> bool:
         """Return whether an event is the one; it counts as seen."""
         if self.seq:
             return record.seq == self.seq
         event = from_json(record.public)
+        if self.call_id:
+            call_id = event["metadata"].get("call_id")
+            return bool(event["type"] == "tool_start" and call_id == self.call_id)
         if event["type"] != self.event or self.tool not in (None, event["metadata"].get("tool")):
             return False
         self.seen += 1

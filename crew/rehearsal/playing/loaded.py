@@ -1,6 +1,7 @@
 """The files of a crew, checked once for each environment and each set of other values."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +38,8 @@ class CrewLoader:
 
     sources: Sources
     tools: tuple[Tool, ...] = ()
+    # variables that are not given are those of the process: of replays
+    uses_environment: bool = False
     _loaded: dict[str, LoadedCrew] = field(default_factory=dict)
 
     @classmethod
@@ -49,7 +52,8 @@ class CrewLoader:
         key = json.dumps([env, values], sort_keys=True, default=str)
         if key not in self._loaded:
             changes = tuple(Change(dotted_path(dotted), value) for dotted, value in values.items())
-            recipe = Recipe(self.tools, environment=dict(env), doubles=_NoDoubles())
+            environment = {**(os.environ if self.uses_environment else {}), **env}
+            recipe = Recipe(self.tools, environment=environment, doubles=_NoDoubles())
             sources = replace(self.sources, changes=changes)
             self._loaded[key] = LoadedCrew(recipe, sources, recipe.check(sources))
         return self._loaded[key]

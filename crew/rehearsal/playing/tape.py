@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from agents.events import ModelCalled
 from crew.backends.memory import MemoryStore
 from crew.journal.events import Event, StoredEvent, decode_event
-from crew.journal.records.rows import Page
+from crew.journal.records.rows import Page, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,11 @@ def noted(page: Page, start: datetime) -> list[Noted]:
     """Decode events; `start`: of the rehearsal."""
     out = []
     for record in page:
-        at = datetime.fromisoformat(from_json(record.public)["timestamp"])
-        out.append(Noted(decode_event(record.event)[0], (at - start).total_seconds()))
+        seconds = (moment_of(record) - start).total_seconds()
+        out.append(Noted(decode_event(record.event)[0], seconds))
     return out
+
+
+def moment_of(record: Record) -> datetime:
+    """Return when an event was."""
+    return datetime.fromisoformat(from_json(record.public)["timestamp"])

@@ -1,0 +1,267 @@
+"""A world that says again what it has said in a recording."""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from pydantic_core import to_json, to_jsonable_python
+
+from agents.config import ModelConfig
+from agents.errors import RETRYABLE, ModelError, ModelErrorCode
+from agents.events import (
+    AgentResponded,
+    Compacted,
+    FailedRequest,
+    Shown,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
+from agents.helper import PREFIX
+from agents.model import (
+    NO_USAGE,
+    EmitModelEvent,
+    Model,
+    ModelReply,
+    ModelRequest,
+    RequestEnded,
+    Usage,
+)
+from crew.engine.approvals import edit_note
+from crew.journal.events import Paused, RunFailed
+from crew.journal.questions import FormCall, Inquiry
+from crew.rehearsal.doubles.world import AskedModel, World
+from crew.rehearsal.replaying.recording import Recording
+from tools.calls import ToolCall, ToolResult
+from tools.clock import Clock
+from tools.context import ToolContext
+from tools.definition import Tool
+from tools.errors import PermanentError, TemporaryError
+from tools.forms import FormsNeeded
+
+# an agent, and the task or the call that it is for
+Speaker = tuple[str, str]
+
+
+@dataclass(slots=True)
+class RecordedDoubles:
+    """See crew.assembly.given.Doubles."""
+
+    recording: Recording
+    clock: Clock
+    # answers take as long as they did
+    takes_time: bool
+    world: World = field(default_factory=World)
+    # something was wanted that is not recorded: what, in words
+    missing: str = ""
+    is_missing: asyncio.Event = field(default_factory=asyncio.Event)
+    said: dict[Speaker, deque[AgentResponded | FailedRequest]] = field(init=False)
+    compacted: deque[str] = field(init=False)
+    results: dict[tuple[str, str], deque[ToolResult]] = field(init=False)
+    alike: dict[str, deque[ToolResult]] = field(init=False)
+    shown: dict[tuple[str, str], str] = field(init=False)
+    forms: dict[str, FormCall] = field(init=False)
+    # how those end who have no answer left
+    ends: dict[str, ModelErrorCode | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.said, self.results = defaultdict(deque), defaultdict(deque)
+        self.alike, self.shown, self.forms = defaultdict(deque), {}, {}
+        self.compacted, self.ends = deque(), {}
+        called: dict[tuple[str, str], ToolStarted] = {}
+        for noted in self.recording.events:
+            match noted.event:
+                case AgentResponded() as event:
+                    speaker = event.agent_id, (event.within or event.task).replace("/", ".")
+                    self.said[speaker] += [*event.failed, event]
+                case Compacted(text=text):
+                    self.compacted.append(text)
+                case ToolStarted() as event:
+                    called[event.agent_id, event.call.id] = event
+                case Shown() as event:
+                    self.shown[event.agent_id, event.call_id] = to_json(event.data).decode()
+                case ToolReturned(agent_id=agent_id, result=result):
+                    start = called.get((agent_id, result.call_id))
+                    if start is not None and start.edited:
+                        output = result.output.removeprefix(edit_note(start.call))
+                        result = replace(result, output=output)
+                    self.results[agent_id, result.call_id].append(result)
+                    if start is not None:
+                        made = _alike(agent_id, start.call.tool, start.call.arguments)
+                        self.alike[made].append(result)
+                case Paused(question=Inquiry() as question):
+                    self.forms |= {one.asked.call.id: one for one in question.waiting}
+                case Warned(code="member_failed" | "member_timeout" as code, agent_id=str(name)):
+                    self.ends[name] = None if code == "member_timeout" else "refused"
+                case RunFailed(reason="model", agent_id=str(name), code=code):
+                    self.ends[name] = _code(code)
+
+    def model(self, config: ModelConfig, script: Model | None) -> Model:
+        """See Doubles."""
+        return RecordedModel(config, self)
+
+    def helps(self, helper: str) -> bool:
+        """See Doubles."""
+        return helper == "summary" and bool(self.compacted)
+
+    def tool(self, tool: Tool, result: str | None) -> Tool:
+        """See Doubles."""
+        if tool.agent_id:
+            return tool
+        return replace(tool, act=_RecordedTool(tool, self), is_async=True)
+
+    async def miss(self, text: str) -> None:
+        """Note that something is wanted that is not recorded; never returns."""
+        self.missing = self.missing or text
+        self.is_missing.set()
+        await asyncio.get_running_loop().create_future()
+
+    async def wait(self, seconds: float) -> None:
+        """Let the time of an answer pass."""
+        if self.takes_time and seconds > 0:
+            await self.clock.sleep(seconds)
+
+
+def _code(code: str) -> ModelErrorCode:
+    found: ModelErrorCode = next((one for one in ModelErrorCode.__args__ if one == code), "refused")  # type: ignore[attr-defined]
+    return found
+
+
+def _alike(agent_id: str, tool: str, arguments: Mapping[str, Any]) -> str:
+    shown = to_json(to_jsonable_python(dict(sorted(arguments.items())), fallback=str)).decode()
+    return f"{agent_id} {tool} {shown}"
+
+
+@dataclass(frozen=True)
+class RecordedModel:
+    """Answers as a model has answered."""
+
+    config: ModelConfig
+    doubles: RecordedDoubles
+
+    @cached_property
+    def name(self) -> str:
+        """The model's."""
+        return self.config.model
+
+    @cached_property
+    def endpoints(self) -> tuple[tuple[str, str], ...]:
+        """The model's."""
+        return ((self.config.provider, self.config.model),)
+
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """Answer as it is recorded, or raise ModelError."""
+        doubles, clock = self.doubles, self.doubles.clock
+        provider, model = self.config.provider, self.config.model
+        started, outcome, usage = clock.monotonic(), "cancelled", NO_USAGE
+        try:
+            await doubles.world.begin()
+            doubles.world.asked.append(AskedModel(request.agent_id, provider, model, request))
+            reply = await self._reply(request)
+            await doubles.world.end()
+            outcome, usage = "success", reply.usage
+            return reply
+        except ModelError as error:
+            outcome = error.code
+            raise
+        finally:
+            seconds = clock.monotonic() - started
+            await emit(RequestEnded(provider, model, outcome, seconds, usage))
+
+    async def _reply(self, request: ModelRequest) -> ModelReply:
+        doubles, agent_id = self.doubles, request.agent_id
+        if agent_id.startswith(PREFIX):
+            return await self._summary(agent_id)
+        queue = doubles.said.get((agent_id, request.part))
+        if queue:
+            match queue.popleft():
+                case FailedRequest(code=code, duration_seconds=seconds):
+                    await doubles.wait(seconds)
+                    raise ModelError(_code(code), f"{self.name}: {code}, as it was recorded")
+                case AgentResponded() as event:
+                    await doubles.wait(event.duration_seconds)
+                    return _reply_of(event, request.part)
+        if agent_id in doubles.ends:
+            ended = doubles.ends[agent_id]
+            if ended is None:
+                # it was too late
+                await asyncio.get_running_loop().create_future()
+            # once for each request that was made of it
+            text = f"{self.name}: {ended}, as it was recorded"
+            raise ModelError(ended or "refused", text, final=ended in RETRYABLE)
+        await doubles.miss(f"a further answer of {agent_id}")
+        raise AssertionError("it never returns")
+
+    async def _summary(self, agent_id: str) -> ModelReply:
+        if not self.doubles.compacted:
+            raise ModelError("refused", f"{agent_id} is not replayed")
+        text = to_json({"summary": self.doubles.compacted.popleft()}).decode()
+        return ModelReply(text, model=self.name)
+
+
+def _reply_of(event: AgentResponded, part: str) -> ModelReply:
+    prefix = f"{part}." if part else ""
+    calls = tuple(replace(one, id=one.id.removeprefix(prefix)) for one in event.calls)
+    if event.is_refused:
+        # what it has called is not recorded; it is refused again, whatever it was
+        calls = (ToolCall("refused", "refused"),)
+    usage = Usage(**{name: getattr(event.usage, name) for name in USAGE})
+    native = calls if event.native or event.is_refused else ()
+    return ModelReply(
+        event.content, native, usage, event.model, event.extra, has_native_calls=event.native
+    )
+
+
+USAGE = (
+    *("prompt_tokens", "completion_tokens", "estimated", "thinking_tokens"),
+    *("cache_read_tokens", "cache_write_tokens"),
+)
+
+
+@dataclass(frozen=True)
+class _RecordedTool:
+    """Acts as a tool has acted."""
+
+    tool: Tool
+    doubles: RecordedDoubles
+
+    async def __call__(self, arguments: dict[str, Any], context: ToolContext) -> Any:
+        """Return what is recorded; raises ToolError, FormsNeeded, TimeoutError."""
+        doubles = self.doubles
+        await doubles.world.begin()
+        if (form := doubles.forms.get(context.call_id)) is not None and context.reply is None:
+            raise FormsNeeded(form.forms, form.state)
+        result = self._result(arguments, context)
+        if result is None:
+            shown = to_json(to_jsonable_python(arguments, fallback=str)).decode()
+            await doubles.miss(f"a result of {self.tool.name}({shown}) by {context.agent_id}")
+        assert result is not None, "a missing one never returns"
+        failed = doubles.world.given.get(context.key, (0, 0))[0]
+        doubles.world.given[context.key] = failed + 1, result
+        if failed < len(result.failed):
+            # an attempt before the last one
+            raise TemporaryError(result.failed[failed].error)
+        await doubles.wait(result.duration_seconds - sum(one.wait_seconds for one in result.failed))
+        await doubles.world.end()
+        if result.status == "success":
+            return doubles.shown.get((context.agent_id, result.call_id), result.output)
+        if result.status == "timeout":
+            raise TimeoutError(result.output)
+        if result.facts.get("sent") is False:
+            context.begin_sending()
+        raise PermanentError(result.output)
+
+    def _result(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult | None:
+        """Find the recorded result of a call: its own, or that of one like it."""
+        doubles = self.doubles
+        if known := doubles.world.given.get(context.key):
+            found: Any = known[1]
+            return found if isinstance(found, ToolResult) else None
+        own = doubles.results.get((context.agent_id, context.call_id))
+        if own and own[0].tool == self.tool.name and own[0].status != "denied":
+            return own.popleft()
+        alike = doubles.alike.get(_alike(context.agent_id, self.tool.name, arguments))
+        return alike.popleft() if alike else None

@@ -1,0 +1,73 @@
+"""A stored run, with all that the world has said in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from crew.journal.errors import StoreError
+from crew.journal.events import RunResumed, RunStarted
+from crew.journal.records.rows import PAGE, Record, RunRow
+from crew.journal.replay import read_event
+from crew.journal.store import RunLog
+from crew.rehearsal.playing.tape import Noted, moment_of
+
+
+class NotKept(Exception):
+    """A run cannot be played again; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A run."""
+
+    row: RunRow
+    start: datetime
+    events: Sequence[Noted]
+
+    @property
+    def started(self) -> RunStarted:
+        """Its first event."""
+        event = self.events[0].event
+        assert isinstance(event, RunStarted), "it was read so"
+        return event
+
+    @property
+    def resumed(self) -> list[tuple[float, RunResumed]]:
+        """Its answers, and what stands for them, each with its moment."""
+        found = ((one.seconds, one.event) for one in self.events)
+        return [(seconds, event) for seconds, event in found if isinstance(event, RunResumed)]
+
+
+async def read_recording(store: RunLog, row: RunRow) -> Recording:
+    """Read a run that has ended or is paused.
+
+    Raises:
+        NotKept: it goes on, or its events are not all there.
+        StoreError: the store fails.
+    """
+    if row.status == "running":
+        raise NotKept("it still goes on")
+    records: list[Record] = []
+    while True:
+        page = await store.records(row.run_id, len(records), PAGE)
+        if not records and (not page or page[0].seq != 1):
+            raise NotKept("its events are no longer kept")
+        if page and page[0].seq != len(records) + 1:
+            raise NotKept("some of its events are no longer kept")
+        records += page
+        if page.is_last:
+            break
+    start = moment_of(records[0])
+    try:
+        events = [
+            Noted(read_event(one, row.run_id)[0], (moment_of(one) - start).total_seconds())
+            for one in records
+        ]
+    except StoreError as error:
+        raise NotKept(f"an earlier version wrote its events: {error}") from None
+    first = events[0].event
+    if not isinstance(first, RunStarted) or row.source == "fork":
+        raise NotKept("it began as a copy of another run")
+    if first.conversation.exchange > 1:
+        raise NotKept("it goes on with a conversation")
+    return Recording(row, start, events)

@@ -1,0 +1,138 @@
+"""A recording is played again, on some files."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from crew.backends.memory import MemoryStore
+from crew.crew import Crew
+from crew.errors import CrewError
+from crew.journal.events import Paused
+from crew.journal.query import API, Answer, Source
+from crew.journal.questions import UnknownOutcome
+from crew.journal.records.rows import RunRow
+from crew.rehearsal.doubles.mortal import Moment, MortalStore
+from crew.rehearsal.doubles.world import AskedModel
+from crew.rehearsal.playing.loaded import LoadedCrew
+from crew.rehearsal.playing.stage import Stage
+from crew.rehearsal.playing.tape import noted, stored_events
+from crew.rehearsal.replaying.doubles import RecordedDoubles
+from crew.rehearsal.replaying.recording import Recording
+from crew.rehearsal.replaying.trail import Trail
+from tools.virtual_clock import VirtualClock, VirtualLoop
+
+
+# asyncio's Runner makes a text of what a task returns
+@dataclass(frozen=True, slots=True, repr=False)
+class Replayed:
+    """What a replay has done."""
+
+    trail: Trail
+    # what it needed that is not recorded
+    missing: str
+    # what models were sent, in order
+    asked: Sequence[AskedModel]
+    crew: Crew
+
+
+def replay_recording(
+    recording: Recording, loaded: LoadedCrew, *, takes_time: bool = True
+) -> Replayed:
+    """Play a recording on some files.
+
+    Args:
+        recording: the run.
+        loaded: a crew without errors.
+        takes_time: answers take as long as they did.
+    """
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(_Replayer(recording, loaded, takes_time=takes_time).play())
+
+
+class _Replayer:
+    def __init__(self, recording: Recording, loaded: LoadedCrew, *, takes_time: bool) -> None:
+        self.recording = recording
+        self.clock = VirtualClock(recording.start)
+        self.store = MemoryStore(self.clock)
+        self.doubles = RecordedDoubles(recording, self.clock, takes_time)
+        moments = list(_kills(recording))
+        self.stage = Stage(
+            loaded,
+            self.doubles,
+            self.clock,
+            self._stores(moments),
+            self.store,
+            recording.row.run_id,
+            lambda: None,
+        )
+        if moments:
+            self.stage.expect_kills()
+
+    def _stores(self, moments: Sequence[Moment]) -> Iterator[MortalStore]:
+        for moment in moments:
+            yield MortalStore(self.store, moment)
+        while True:
+            yield MortalStore(self.store)
+
+    async def play(self) -> Replayed:
+        """Play it."""
+        moving = asyncio.create_task(self.clock.run())
+        run_id = ""
+        try:
+            await self.stage.begin()
+            started = self.recording.started
+            # the first exchange of a conversation begins one here, too
+            query = replace(started.query, deltas=False)
+            row = self.recording.row
+            source = Source(row.source or API.kind, row.source_name)
+            run_id = await self.stage.start(query, "replay", source)
+            await self._go_on(run_id)
+            await self.stage.end()
+        finally:
+            moving.cancel()
+        events = noted(await stored_events(self.store, run_id), self.recording.start)
+        world = self.doubles.world
+        crew = self.stage.process.crew
+        return Replayed(Trail.of(events), self.doubles.missing, world.asked, crew)
+
+    async def _go_on(self, run_id: str) -> None:
+        """Let people answer as they did, until the run has ended or they have no more answers."""
+        answers = self.recording.resumed
+        while (row := await self._outcome(run_id)) is not None and row.status == "paused":
+            if not answers:
+                return
+            seconds, resumed = answers.pop(0)
+            left = max(0.0, seconds - self.clock.monotonic())
+            if await self.stage.pass_time(row, left + 1.0 if resumed.expired else left):
+                continue
+            try:
+                await self.stage.resume(run_id, _plain(resumed.answer))
+            except CrewError:
+                # the pause asks something else than it did: its step says so
+                return
+
+    async def _outcome(self, run_id: str) -> RunRow | None:
+        """Wait until the run has ended or is paused; None: something is missing."""
+        ending = asyncio.ensure_future(self.stage.outcome(run_id))
+        missing = asyncio.ensure_future(self.doubles.is_missing.wait())
+        try:
+            await asyncio.wait({ending, missing}, return_when=asyncio.FIRST_COMPLETED)
+            return None if self.doubles.is_missing.is_set() else await ending
+        finally:
+            ending.cancel()
+            missing.cancel()
+            await asyncio.gather(ending, missing, return_exceptions=True)
+
+
+def _plain(answer: Answer) -> Answer:
+    """Return an answer that holds for the calls of these files, too."""
+    decisions = tuple(replace(one, hash="") for one in answer.decisions)
+    return replace(answer, decisions=decisions, pause_seq=None, deltas=False)
+
+
+def _kills(recording: Recording) -> Iterator[Moment]:
+    """Yield when processes were killed: calls had started, and a person was asked what they did."""
+    for one in recording.events:
+        match one.event:
+            case Paused(question=UnknownOutcome(calls=calls)):
+                yield Moment(call_id=calls[0].call.id, is_during=True)
