@@ -30,7 +30,7 @@ VERBS = frozenset(
 # public names that several modules define: each backend has its own, and so have commands and
 # endpoints, which are called from outside by other names
 REPEATED = frozenset(
-    ("cancel_run", "do_steps", "examine", "list_runs", "main", "prepare", "show_run")
+    ("cancel_run", "do_steps", "examine", "list_runs", "main", "prepare", "replay", "show_run")
 )
 # there are plainer ones: "the caller", "one worker", "not used", "segment", "visited"
 OUT = re.compile(

@@ -109,6 +109,15 @@ class MemoryConversations:
             self._known[place] = conversation
         return is_new
 
+    def restore(
+        self, conversation: Conversation, exchanges: Sequence[Exchange], summary: Summary | None
+    ) -> None:
+        """Keep one as it was at another time, with its exchanges and its summary."""
+        place = (conversation.owner, conversation.conversation_id)
+        self._known[place] = conversation
+        self._exchanges[place] = {one.number: one for one in exchanges}
+        self._summaries[place] = [summary] if summary is not None else []
+
     def find(self, place: Place) -> Conversation | None:
         """Return the one of this owner and id, if there is one."""
         return self._known.get(place)

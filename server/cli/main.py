@@ -34,6 +34,14 @@ COMMANDS = {
         "rehearsed.command",
         "Play the rehearsals of a crew (`tests/**/*.yaml`): no model is called, no time passes.",
     ),
+    "replay": (
+        "replayed.replaying",
+        "Play stored runs again on other files: models, tools and people say what they have said.",
+    ),
+    "diff": (
+        "replayed.differing",
+        "Say what differs between two versions of a crew, in its own words, with both lines.",
+    ),
     "run": (
         "commands.runs",
         "Run a crew in the terminal and show its events as they come; asks you at a pause.",

@@ -15,7 +15,7 @@ def fits_step(wanted: ExpectedStep, step: Step) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PathDifference:
     """Where a path leaves the expected one."""
 
     # of the first expected step that is not there
@@ -24,7 +24,9 @@ class Difference:
     place: int
 
 
-def first_difference(wanted: Sequence[ExpectedStep], taken: Sequence[Step]) -> Difference | None:
+def first_difference(
+    wanted: Sequence[ExpectedStep], taken: Sequence[Step]
+) -> PathDifference | None:
     """Return where a path leaves the expected one; None: it is the expected one.
 
     `…` stands for any steps, none too.
@@ -40,14 +42,14 @@ def first_difference(wanted: Sequence[ExpectedStep], taken: Sequence[Step]) -> D
             reached = {at + 1 for at in fitting}
         if not reached:
             # behind `…` it could have been anywhere; the first place is as good as any
-            return Difference(number, min(before))
-    return None if len(taken) in reached else Difference(len(wanted), max(reached))
+            return PathDifference(number, min(before))
+    return None if len(taken) in reached else PathDifference(len(wanted), max(reached))
 
 
 def describe_difference(
     wanted: Sequence[ExpectedStep],
     taken: Sequence[Step],
-    difference: Difference,
+    difference: PathDifference,
     texts: Mapping[str, str],
 ) -> str:
     """Return the expected path, and below it where the other one leaves it.

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from agents.events import ContextShown, ShownBlock
 from crew.journal.errors import StoreError
-from crew.journal.events import RunResumed, RunStarted
+from crew.journal.events import RunResumed, RunStarted, StoredEvent
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
-from crew.journal.store import RunLog
+from crew.journal.store import RunStore
 from crew.rehearsal.playing.tape import Noted, moment_of
+from crew.rehearsal.replaying.before import Before, ConversationGone, find_before
 
 
 class NotKept(Exception):
@@ -23,6 +25,7 @@ class Recording:
     row: RunRow
     start: datetime
     events: Sequence[Noted]
+    before: Before
 
     @property
     def started(self) -> RunStarted:
@@ -38,7 +41,7 @@ class Recording:
         return [(seconds, event) for seconds, event in found if isinstance(event, RunResumed)]
 
 
-async def read_recording(store: RunLog, row: RunRow) -> Recording:
+async def read_recording(store: RunStore, row: RunRow) -> Recording:
     """Read a run that has ended or is paused.
 
     Raises:
@@ -68,6 +71,16 @@ async def read_recording(store: RunLog, row: RunRow) -> Recording:
     first = events[0].event
     if not isinstance(first, RunStarted) or row.source == "fork":
         raise NotKept("it began as a copy of another run")
-    if first.conversation.exchange > 1:
-        raise NotKept("it goes on with a conversation")
-    return Recording(row, start, events)
+    shown = [block for one in events for block in _blocks(one.event)]
+    if any(one.kind == "recall" and one.ids for one in shown):
+        raise NotKept("it was shown items of recall memory, which are not replayed")
+    versions = (one.versions for one in shown if one.kind == "summary")
+    try:
+        before = await find_before(store, row, next((one[0] for one in versions if one), 0))
+    except ConversationGone as error:
+        raise NotKept(str(error)) from None
+    return Recording(row, start, events, before)
+
+
+def _blocks(event: StoredEvent) -> Sequence[ShownBlock]:
+    return event.blocks if isinstance(event, ContextShown) else ()

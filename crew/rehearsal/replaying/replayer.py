@@ -79,6 +79,7 @@ class _Replayer:
         moving = asyncio.create_task(self.clock.run())
         run_id = ""
         try:
+            await self.recording.before.restore(self.store)
             await self.stage.begin()
             started = self.recording.started
             # the first exchange of a conversation begins one here, too
@@ -131,7 +132,7 @@ def _plain(answer: Answer) -> Answer:
 
 
 def _kills(recording: Recording) -> Iterator[Moment]:
-    """Yield when processes were killed: calls had started, and a person was asked what they did."""
+    """Yield when processes were killed: calls had started, and a person decided on them."""
     for one in recording.events:
         match one.event:
             case Paused(question=UnknownOutcome(calls=calls)):

@@ -14,7 +14,7 @@ DIFFERENT: frozenset[Verdict] = frozenset({"other way", "other way, assumed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CauseGroup:
     """Runs that go another way for the same reason."""
 
     results: Sequence[ReplayResult]
@@ -45,7 +45,7 @@ class Group:
         return [one.row.run_id for one in self.results[:MAX_NAMED]]
 
 
-def grouped(results: Sequence[ReplayResult]) -> list[Group]:
+def grouped(results: Sequence[ReplayResult]) -> list[CauseGroup]:
     """Return the runs that go another way by their causes, the largest group first."""
     found: dict[tuple[Any, ...], list[ReplayResult]] = {}
     for one in results:
@@ -53,7 +53,7 @@ def grouped(results: Sequence[ReplayResult]) -> list[Group]:
             key = compared.verdict, compared.step, compared.recorded, compared.now
             sources = compared.source_then, compared.source_now
             found.setdefault((*key, *sources), []).append(one)
-    return sorted((Group(one) for one in found.values()), key=lambda one: -len(one.results))
+    return sorted((CauseGroup(one) for one in found.values()), key=lambda one: -len(one.results))
 
 
 def share_of_others(results: Sequence[ReplayResult]) -> float:

@@ -47,7 +47,7 @@ class TrailStep:
 
 @dataclass(slots=True)
 class Trail:
-    """The steps of a run: its own, and those of members of groups, tasks, and agents as tools."""
+    """The steps of a run: its own, and of members of groups, tasks, and agents as tools."""
 
     main: list[TrailStep] = field(default_factory=list)
     # by group (the so-many-th of its name), task or call, and agent; in order of their beginning

@@ -1,0 +1,76 @@
+"""A crew's files as leaves, each with its place: what two versions are compared by; pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crew.assembly.checked import Checked
+from crew.config.files.document import Document, YamlPath
+
+# agents are files of their own; tools have two places
+APART = ("agents", "tools")
+# by what the entries of some lists are known
+KEYS = ("signal", "name", "kind", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value, and where it is written."""
+
+    value: Any
+    # `file:line`; "" where it is not written, but what it is unless given
+    source: str
+
+
+def leaves_of(checked: Checked) -> dict[tuple[str, ...], Leaf]:
+    """Return the leaves of a crew without errors, by path: `agents`, `tools`, or of crew.yaml."""
+    files = checked.files
+    assert files.crew is not None, "only of a crew without errors"
+    found: dict[tuple[str, ...], Leaf] = {}
+    data = files.crew.model_dump(mode="json", by_alias=True)
+    for path, written, value in _leaves(data, (), ()):
+        if path[0] not in APART:
+            found[path] = Leaf(value, _source(files.crew_document, written))
+    listed = files.crew.agents
+    found["agents",] = Leaf(list(listed), _source(files.crew_document, ("agents",)))
+    for agent_id in listed:
+        data = files.agents[agent_id].model_dump(mode="json", by_alias=True)
+        for path, written, value in _leaves(data, (), ()):
+            source = _source(files.agent_files[agent_id], written)
+            found["agents", agent_id, *path] = Leaf(value, source)
+    for name, config in files.tools.items():
+        data = config.model_dump(mode="json", by_alias=True)
+        for path, written, value in _leaves(data, (), ("tools", name)):
+            found["tools", name, *path] = Leaf(value, _source(files.tool_files[name], written))
+    return found
+
+
+def _leaves(
+    value: Any, path: tuple[str, ...], written: YamlPath
+) -> Iterator[tuple[tuple[str, ...], YamlPath, Any]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, str(key)), (*written, key))
+    elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        seen: dict[str, int] = {}
+        for number, inner in enumerate(value):
+            name = _name_of(inner, number)
+            seen[name] = seen.get(name, 0) + 1
+            label = name if seen[name] == 1 else f"{name} ({seen[name]})"
+            yield from _leaves(inner, (*path, label), (*written, number))
+    else:
+        yield path, written, value
+
+
+def _name_of(entry: Mapping[str, Any], number: int) -> str:
+    for key in KEYS:
+        if isinstance(entry.get(key), str):
+            return str(entry[key])
+    return f"#{number + 1}"
+
+
+def _source(document: Document, path: YamlPath) -> str:
+    """Return where a value is written; "" where it is not."""
+    if path not in document.values and path not in document.keys:
+        return ""
+    return f"{document.file}:{document.key_at(path)[0]}"

@@ -1,0 +1,58 @@
+"""What a crew may do more than before; pure."""
+
+from typing import Any
+
+from tools.definition import Reach
+
+# from more care to less: a call that may be repeated, or acts where it only read
+CARE = {"read": 0, "once": 1, "idempotent": 2}
+# what may come after text of others, from more care to less
+AFTER = {"refuse": 0, "approve": 1, "allow": 2}
+BUDGETS = frozenset({"max_tokens_per_call", "max_tokens_per_day", "max_cost_per_day_usd"})
+LISTS = ("hosts", "runs", "reads", "writes")
+
+
+def is_more(path: tuple[str, ...], then: Any, now: Any) -> bool:
+    """Return whether a changed value may let the crew do more."""
+    last = path[-1]
+    match path:
+        case ("agents", _, ("tools" | "documents")):
+            return bool(set(now or ()) - set(then or ()))
+        case ("agents", _, "cost_limits", *_) if last in BUDGETS:
+            return then is not None and (now is None or now > then)
+        case ("agents", _, "cost_limits", "block_on_cost_exceed"):
+            return bool(then) and not now
+        case ("settings", "after_untrusted"):
+            return AFTER.get(str(now), 2) > AFTER.get(str(then), 2)
+        case ("settings", ("allow_client_system" | "show_prompts")):
+            return bool(now) and not then
+        case ("tools", _, "effect"):
+            return CARE.get(str(now), 2) != CARE.get(str(then), 2) and now != "read"
+        case ("tools", _, "untrusted"):
+            return bool(then) and not now
+        case ("tools", _, "requires_approval", *_):
+            return bool(then) and not now
+        case ("notify", _, ("url" | "to" | "on")):
+            return True
+    return False
+
+
+def reaches_further(then: Reach, now: Reach, folder_then: str, folder_now: str) -> list[str]:
+    """Return what a tool reaches that it did not reach before.
+
+    Args:
+        then: as it was.
+        now: as it is.
+        folder_then: the crew's folder, which has another name for another version.
+        folder_now: the crew's.
+    """
+    found = []
+    for name in LISTS:
+        before = {one.replace(folder_then, ".") for one in getattr(then, name)}
+        after = {one.replace(folder_now, ".") for one in getattr(now, name)}
+        found += [f"{name} {one}, too" for one in sorted(after - before)]
+    if then.sandbox and not now.sandbox:
+        found.append(f"is no longer confined ({then.sandbox})")
+    if then.pin and not now.pin:
+        found.append(f"is no longer fixed ({then.pin})")
+    return found

@@ -1,0 +1,130 @@
+"""The command replay."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from crew.config.files.sources import Sources
+from crew.journal.events import RunStatus
+from crew.journal.store import RunStore
+from crew.rehearsal.replaying.replays import ReplayResult, Replays
+from crew.rehearsal.replaying.report import replay_document, report_document, share_of_others
+from server.cli.exits import Exit, Folder, fail
+from server.cli.opening import guard_process, open_to_look
+from server.cli.replayed.chosen import WantedRuns, length_of
+from server.cli.replayed.text import report_lines, result_lines
+from server.cli.replayed.versions import UnknownVersion, opened_version, revision_of
+from tools.text.texts import visible, visible_json
+
+
+def replay(
+    folder: Folder,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RUN...", help="Ids, beginnings of ids, or last."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are kept.")] = False,
+    since: Annotated[
+        str, typer.Option(metavar="7d", help="With --all: not started before; 30m, 12h, 7d.")
+    ] = "",
+    status: Annotated[
+        RunStatus | None, typer.Option(help="With --all: only those with it.")
+    ] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="With --all: so many of them.")] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="VERSION",
+            help="A folder, a git reference, or a revision.",
+            show_default="the crew's folder",
+        ),
+    ] = "",
+    latency: Annotated[
+        Literal["recorded", "0"], typer.Option(help="How long answers take.")
+    ] = "recorded",
+    fail_over: Annotated[
+        str, typer.Option(metavar="5%", help="End with 1 when more go another way.")
+    ] = "",
+    as_lines: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """Play stored runs again on other files: models, tools and people say what they have said.
+
+    Nothing is called, and nothing is stored. Each run is `same`; `assumed`: the same, if models
+    that are sent something else say the same; `other way`: certain, where nothing was assumed
+    before; `unknown`: something is needed that is not recorded; `not reproduced`; or `not kept`.
+
+    Example: [bold]crew replay examples/on-call --all --since 7d[/]
+    """
+    if bool(runs) == every:
+        raise typer.BadParameter("name some, or give --all", param_hint="RUN")
+    if not every and (since or status or sample):
+        raise typer.BadParameter("it goes with --all", param_hint="--since")
+    length = length_of(since) if since else None
+    if since and length is None:
+        raise typer.BadParameter("write a length of time, such as 7d", param_hint="--since")
+    limit = _percent(fail_over)
+    guard_process()
+    wanted = WantedRuns(runs or (), status, length, sample)
+    results = replay_runs(folder, wanted, on or str(folder), takes_time=latency == "recorded")
+    print_results(results, as_lines=as_lines)
+    if limit is not None and share_of_others(results) > limit:
+        raise typer.Exit(Exit.FAILED)
+
+
+def replay_runs(
+    folder: Path, wanted: WantedRuns, version: str, *, takes_time: bool = True
+) -> list[ReplayResult]:
+    """Play runs of a folder's store on a version of its files."""
+    store = open_to_look(folder)
+    if store is None:
+        fail("no run is kept")
+    return asyncio.run(_replay(store, folder, wanted, version, takes_time=takes_time))
+
+
+async def _replay(
+    store: RunStore, folder: Path, wanted: WantedRuns, version: str, *, takes_time: bool
+) -> list[ReplayResult]:
+    try:
+        with contextlib.ExitStack() as stack:
+            sources: Sources | None = await revision_of(version, folder, store)
+            if sources is None:
+                sources = stack.enter_context(opened_version(version, folder))
+            rows = await wanted.find(store)
+            replays = Replays(store, folder, sources, takes_time=takes_time)
+            return [one async for one in replays.play(rows)]
+    except UnknownVersion as error:
+        fail(str(error), Exit.USAGE)
+    finally:
+        await store.aclose()
+
+
+def print_results(results: Sequence[ReplayResult], *, as_lines: bool) -> None:
+    """Print replays, one by one where they are few."""
+    if as_lines:
+        for one in results:
+            print(visible_json(json.dumps(replay_document(one), ensure_ascii=False)))
+        summary = {"summary": report_document(results)}
+        print(visible_json(json.dumps(summary, ensure_ascii=False)))
+        return
+    lines = result_lines(results[0]) if len(results) == 1 else report_lines(results)
+    for line in lines:
+        print(visible(line))
+
+
+def _percent(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        number = float(text.removesuffix("%")) / 100
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise typer.BadParameter("write a percentage, such as 5%", param_hint="--fail-over")
+    return number

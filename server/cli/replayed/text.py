@@ -1,0 +1,51 @@
+"""Replays and differences as people read them."""
+
+from collections.abc import Iterator, Sequence
+
+from crew.rehearsal.differences.differences import Difference
+from crew.rehearsal.replaying.replays import ReplayResult
+from crew.rehearsal.replaying.report import grouped, headline
+from tools.text.texts import visible
+
+MORE = " ⚠"
+
+
+def report_lines(results: Sequence[ReplayResult]) -> Iterator[str]:
+    """Yield the report of many replays."""
+    yield headline(results)
+    for group in grouped(results):
+        how = "certain" if group.is_certain else "assumed"
+        runs = ", ".join(one[:12] for one in group.run_ids)
+        causes = f"  {group.causes}" if group.causes else ""
+        yield f"{len(group.results):>4}  {how}  {group.text}{causes}  ({runs})"
+    for one in results:
+        if one.compared.why:
+            yield f"      {one.row.run_id[:12]}  {one.compared.verdict}: {one.compared.why}"
+
+
+def result_lines(result: ReplayResult) -> Iterator[str]:
+    """Yield the replay of one run."""
+    found = result.compared
+    yield f"{result.row.run_id}  {found.verdict}"
+    if found.recorded or found.now:
+        yield f"  step {found.step}: {found.now}"
+        yield f"  was:    {found.recorded}"
+        lines = [one for one in (found.source_now, found.source_then) if one is not None]
+        if lines:
+            yield f"  by {', '.join(dict.fromkeys(lines))}"
+    if found.asked is not None:
+        parts = " and ".join(found.asked.parts)
+        yield f"  from step {found.step} on, {found.asked.agent_id} is sent another {parts}:"
+        yield from (f"    {line}" for line in result.difference)
+    if found.why:
+        yield f"  {found.why}"
+
+
+def difference_lines(found: Sequence[Difference]) -> Iterator[str]:
+    """Yield what differs, with both lines."""
+    for one in found:
+        places = [place for place in (one.now, one.then) if place]
+        where = f"  ({', was '.join(places)})" if places else ""
+        yield visible(f"{one.text}{MORE if one.is_more else ''}{where}")
+    if any(one.is_more for one in found):
+        yield f"{MORE.strip()} the crew may do more than before"

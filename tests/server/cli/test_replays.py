@@ -1,0 +1,81 @@
+"""`crew replay` and `crew diff`, on a store that a command has written, and on git references."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.crew.rehearsal.test_replays import edit
+from tests.server.cli.test_run import crew
+from tests.support.crews import copy_example
+
+
+def git(folder: Path, *words: str) -> None:
+    names = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run(["git", "-C", folder, *names, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A crew in a repository, with two runs that a person has approved."""
+    folder = copy_example("on-call", tmp_path)
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    for query in ("The shop is slow", "error 502 of the shop"):
+        assert crew("run", folder, query).returncode == 3
+        assert crew("run", folder, "--answer", "last", "--decision", "approve").returncode == 0
+    return folder
+
+
+def test_runs_are_replayed_on_other_files(folder: Path):
+    same = crew("replay", folder, "--all")
+    assert same.stdout == "0 of 2 go another way (0 certain), 2 the same, 0 assumed\n"
+    edit(folder, "crew.yaml", {"routing.signals.triage.1.target": "web"})
+    received = crew("replay", folder, "--all", "--json")
+    *runs, last = [json.loads(line) for line in received.stdout.splitlines()]
+    assert sorted(one["verdict"] for one in runs) == ["other way", "same"]
+    assert last["summary"]["verdicts"] == {"same": 1, "other way": 1}
+    assert (
+        last["summary"]["groups"][0]["text"]
+        == "step 5: [DATABASE] → web, was [DATABASE] → database"
+    )
+    assert crew("replay", folder, "--all", "--fail-over", "50%").returncode == 0
+    assert crew("replay", folder, "--all", "--fail-over", "49%").returncode == 1
+    assert "same" in crew("replay", folder, "last", "--on", "HEAD").stdout
+    revision = json.loads(
+        crew("replay", folder, "--all", "--on", "HEAD", "--json").stdout.splitlines()[0]
+    )
+    assert revision["verdict"] == "same"
+    one = crew("replay", folder, runs[1]["run"][:12], "--latency", "0").stdout
+    assert "  step 5: [DATABASE] → web\n  was:    [DATABASE] → database\n" in one
+    for wrong in (
+        ["--all", "last"],
+        [],
+        ["last", "--since", "7d"],
+        ["--all", "--since", "soon"],
+        ["last", "--on", "nix"],
+        ["last", "--on", "--upload-pack=x"],
+    ):
+        assert crew("replay", folder, *wrong).returncode == 2, wrong
+    assert crew("replay", folder, "0000").returncode == 1
+    assert crew("replay", folder.parent).returncode in (1, 2)
+
+
+def test_what_differs_since_a_commit(folder: Path):
+    assert crew("diff", "HEAD", folder).stdout == "nothing differs\n"
+    assert crew("diff", "HEAD", folder, "--exit-code").returncode == 0
+    edit(folder, "tools.yaml", {"tools.restart.requires_approval": None})
+    shown = crew("diff", "HEAD", folder, "--exit-code", "--runs", "1d")
+    assert shown.returncode == 1
+    first, _, *rest = shown.stdout.splitlines()
+    assert first == "tool restart: no longer asks a person ⚠  (was tools.yaml:19)" or "⚠" in first
+    assert "2 of 2 go another way (2 certain), 0 the same, 0 assumed" in rest
+    document = json.loads(crew("diff", "HEAD", folder, "--json").stdout)
+    assert document["differences"][0]["more"] is True
+    (folder / "crew.yaml").write_text("agents: [nix]\n")
+    broken = crew("diff", "HEAD", folder)
+    assert broken.returncode == 1
+    assert "error[missing-agent]" in broken.stderr
+    assert crew("diff", "nix", folder).returncode == 2
