@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agents.config import ModelConfig
+from agents.model import Model
+from agents.wrappers.offline import OfflineModel
 from crew.assembly.checked import Checked
 from crew.assembly.recipe import Recipe
 from crew.config.files.changes import Change
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import Sources, read_sources
-from crew.rehearsal.doubles.doubles import CaseDoubles
 from tools.definition import Tool
 
 
@@ -25,11 +27,20 @@ class LoadedCrew:
     checked: Checked
 
 
-class _NoDoubles(CaseDoubles):
-    """Of a crew that is only checked: no key is needed."""
+class _NoDoubles:
+    """Of a crew that is only checked: no key is needed, and nothing is replaced."""
 
-    def __init__(self) -> None:
-        """Stand in for nothing."""
+    def model(self, config: ModelConfig, script: Model | None) -> Model:
+        """See Doubles."""
+        return OfflineModel(config.provider, config.model)
+
+    def helps(self, helper: str) -> bool:
+        """See Doubles."""
+        return False
+
+    def tool(self, tool: Tool, result: str | None) -> Tool:
+        """See Doubles."""
+        return tool
 
 
 @dataclass(slots=True)
@@ -54,7 +65,7 @@ class CrewLoader:
             changes = tuple(Change(dotted_path(dotted), value) for dotted, value in values.items())
             environment = {**(os.environ if self.uses_environment else {}), **env}
             recipe = Recipe(self.tools, environment=environment, doubles=_NoDoubles())
-            sources = replace(self.sources, changes=changes)
+            sources = replace(self.sources, changes=(*self.sources.changes, *changes))
             self._loaded[key] = LoadedCrew(recipe, sources, recipe.check(sources))
         return self._loaded[key]
 

@@ -2,5 +2,6 @@
 
 `command` (the command), `chosen` (which are played), `played` (they are, and what is printed of
 them), `text` (for people), `documents` (JSON, JUnit, annotations of GitHub), `expressions` (of
-`-k`), `watching` (again after each change).
+`-k`), `mutants` (the files are changed), `pinned` (what models are sent), `watching` (again after
+each change).
 """

@@ -67,6 +67,19 @@ def test(
             help=f"Fail below it; {', '.join(AREAS)}.",
         ),
     ] = "",
+    mutants: Annotated[
+        bool,
+        typer.Option(
+            "--mutants", help="Change the files one thing at a time: the rehearsals must notice."
+        ),
+    ] = False,
+    most: Annotated[int, typer.Option("--max", min=1, help="Of mutants.")] = 500,
+    pins: Annotated[
+        bool, typer.Option("--pin", help="Keep what models are sent, in tests/asked.lock.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where models are sent something else.")
+    ] = False,
     real: Annotated[
         bool,
         typer.Option("--real", help="Call tools that act once only, where one says `real`."),
@@ -96,6 +109,9 @@ def test(
         github,
         coverage,
         _percents(least),
+        pins,
+        strict,
+        most if mutants else None,
     )
     try:
         if watch:

@@ -12,6 +12,7 @@ from rich.console import Console
 from crew.rehearsal.covering.counts import CoverageCounts
 from crew.rehearsal.covering.units import Area
 from crew.rehearsal.files.bound import Case
+from crew.rehearsal.pins import LOCK
 from crew.rehearsal.playing.suite import Result, Suite
 from server.cli.exits import Exit, fail, print_problems
 from server.cli.rehearsed.chosen import Choice, keep_failed
@@ -21,8 +22,10 @@ from server.cli.rehearsed.documents import (
     summary_document,
     write_junit,
 )
+from server.cli.rehearsed.mutants import try_mutants
+from server.cli.rehearsed.pinned import changes_since_pinned, pin
 from server.cli.rehearsed.text import show_result, show_summary, show_unchecked
-from tools.text.texts import visible_json
+from tools.text.texts import visible, visible_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,11 @@ class How:
     github: bool = False
     shows_coverage: bool = False
     least: Mapping[Area, float] = field(default_factory=dict)
+    # write the pins; that they differ is an error
+    pins: bool = False
+    is_strict: bool = False
+    # try so many mutants
+    mutants: int | None = None
 
 
 def play_folder(folder: Path, how: How) -> int:
@@ -55,6 +63,9 @@ def play_folder(folder: Path, how: How) -> int:
         count = len(suite.problems)
         print(f"crew: {count} problem{'s' * (count > 1)}; nothing was played", file=sys.stderr)
         return Exit.FAILED
+    if how.pins:
+        pin(folder, suite.loader.load(_environment(suite), {}))
+        print(f"Wrote {folder / LOCK}.", file=sys.stderr)
     cases = how.choice.of(suite.cases, folder)
     results = _play(suite, cases, how)
     keep_failed(folder, results)
@@ -64,16 +75,33 @@ def play_folder(folder: Path, how: How) -> int:
         coverage.add(one.taken)
     if how.junit is not None:
         _write_junit(how.junit, results, seconds)
+    changed = []
+    if suite.cases:
+        changed = changes_since_pinned(folder, suite.loader.load(_environment(suite), {}))
     if how.github:
         print("\n".join(annotations(results, folder)))
     if how.as_lines:
-        print(visible_json(json.dumps(summary_document(results, coverage), ensure_ascii=False)))
+        document = summary_document(results, coverage)
+        document["summary"]["changed"] = changed
+        print(visible_json(json.dumps(document, ensure_ascii=False)))
     else:
         console = Console(highlight=False)
         show_summary(console, results, coverage, seconds)
         if len(cases) == len(suite.cases) or how.shows_coverage:
             show_unchecked(console, coverage, *((None,) if how.shows_coverage else ()))
-    return _exit_code(results, coverage, how)
+        for text in changed:
+            print(visible(f"note: {text}; crew test --pin accepts it"))
+    code = _exit_code(results, coverage, how)
+    if code == Exit.GOOD and changed and how.is_strict:
+        return Exit.FAILED
+    if code == Exit.GOOD and how.mutants is not None:
+        return try_mutants(suite, folder, most=how.mutants, jobs=how.jobs, as_lines=how.as_lines)
+    return code
+
+
+def _environment(suite: Suite) -> Mapping[str, str]:
+    """Return the variables of the first rehearsal, with which the crew loads."""
+    return suite.cases[0].keys.env if suite.cases else {}
 
 
 def _exit_code(results: list[Result], coverage: CoverageCounts, how: How) -> int:

@@ -163,3 +163,27 @@ def test_a_new_crew_comes_with_rehearsals_that_pass(tmp_path: Path, kind: str):
     received = crew("test", folder)
     assert received.returncode == 0, received.stdout
     assert (folder / ".crew" / "schemas" / "rehearsal.json").exists()
+
+
+def test_pins_and_mutants(tmp_path: Path):
+    """What models are sent is kept; another prompt is a note, and an error with --strict."""
+    folder = repair_crew(tmp_path)
+    rehearse(folder, {"name": "good", **GOOD})
+    assert "Wrote" in crew("test", folder, "--pin").stderr
+    agent = folder / "agents" / "desk.yaml"
+    agent.write_text(agent.read_text().replace("You are desk.", "You are the desk."))
+    noted = crew("test", folder)
+    assert noted.returncode == 0
+    assert (
+        "note: prompt of desk changed, agents/desk.yaml:5; crew test --pin accepts it"
+        in noted.stdout
+    )
+    assert crew("test", folder, "--strict").returncode == 1
+    summary = json.loads(crew("test", folder, "--json").stdout.splitlines()[-1])["summary"]
+    assert summary["changed"] == ["prompt of desk changed, agents/desk.yaml:5"]
+    mutants = crew("test", folder, "--mutants", "--max", "5", "--json").stdout.splitlines()
+    assert json.loads(mutants[-1])["summary"]["mutants"] == 5
+    shown = crew("test", folder, "--mutants")
+    assert shown.returncode == 1
+    assert "survived  tools.yaml:" in shown.stdout
+    assert "rehearse a run that reaches it" in shown.stdout
