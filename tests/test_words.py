@@ -24,7 +24,7 @@ VERBS = frozenset(
     Notify Open Parse Pass Pause Plant Play Prepare Print Publish Push Put Raise Read Receive
     Record Redact Redirect Refuse Release Reload Remember Remove Render Replace Report Request
     Resolve Restart Resume Return Run Say See Select Send Serialize Serve Set Show Skip Start
-    Stop Store Take Talk Tell Translate Truncate Update Use Wait Wake Work Write Yield
+    Stop Store Take Talk Tell Translate Truncate Try Update Use Wait Wake Work Write Yield
     """.split()  # noqa: SIM905 # as a list, each word would have a line
 )
 # public names that several modules define: each backend has its own, and so have commands and

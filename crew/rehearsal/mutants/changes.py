@@ -65,7 +65,7 @@ class _Maker:
         return [name for name in self.names if name not in taken][:1]
 
     def routes(self) -> Iterator[Mutant]:
-        """Yield those of routes."""
+        """Yield the mutants of routes."""
         crew = self.files.crew
         assert crew is not None, "only of a crew without errors"
         for agent, routes in crew.routing.signals.items():
@@ -94,7 +94,7 @@ class _Maker:
             yield self._of_crew("route", f"the entry point is {other}", ("entry_point",), other)
 
     def groups(self) -> Iterator[Mutant]:
-        """Yield those of groups."""
+        """Yield the mutants of groups."""
         crew = self.files.crew
         assert crew is not None, "only of a crew without errors"
         for name, group in crew.routing.parallel_groups.items():
@@ -111,7 +111,7 @@ class _Maker:
             yield self._of_crew("group", text, (*path, "wait_for_all"), waits)
 
     def limits(self) -> Iterator[Mutant]:
-        """Yield those of settings."""
+        """Yield the mutants of settings."""
         crew = self.files.crew
         assert crew is not None, "only of a crew without errors"
         for name in LIMITS:
@@ -121,7 +121,7 @@ class _Maker:
                 yield self._of_crew("limit", text, ("settings", name), changed)
 
     def agents(self) -> Iterator[Mutant]:
-        """Yield those of agents."""
+        """Yield the mutants of agents."""
         crew = self.files.crew
         assert crew is not None, "only of a crew without errors"
         for agent_id in crew.agents:
@@ -131,7 +131,7 @@ class _Maker:
                 yield Mutant(kind, f"{agent_id}: {text}", _source(document, path), change)
 
     def tools(self) -> Iterator[Mutant]:
-        """Yield those of tools."""
+        """Yield the mutants of tools."""
         for name, config in self.files.tools.items():
             if isinstance(config, AgentTool):
                 continue
