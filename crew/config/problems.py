@@ -104,6 +104,7 @@ ErrorCode = Literal[
     "unreachable-path",
     "bad-pattern",
     "wrong-arguments",
+    "reload-gate",
 ]
 WarningCode = Literal[
     "unguarded-plan",

@@ -10,6 +10,7 @@ from server.http.bodies import (
     AnswerBody,
     ForkBody,
     QueryBody,
+    ReplayBody,
     StartBody,
     TicketBody,
 )
@@ -24,6 +25,7 @@ from server.http.endpoints import (
     tickets,
 )
 from server.http.endpoints.documents import DOCUMENTS
+from server.http.endpoints.rehearsed import replays
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.openapi import answers
 from server.http.openapi.parameters import (
@@ -37,6 +39,7 @@ from server.http.openapi.parameters import (
     TEXT,
     query_parameter,
 )
+from server.http.openapi.rehearsed import CheckedReload, ReplayAnswer
 from server.http.operations import (
     API,
     BODY,
@@ -101,7 +104,16 @@ OPERATIONS = (
     get_operation(f"{API}/tools", "read", crew.show_tools, answers.ToolsAnswer),
     get_operation(f"{API}/models", "read", crew.show_models, answers.ClientModelsAnswer),
     post_operation(
-        f"{API}/reload", "admin", crew.reload, 200, answers.ReloadAnswer, (*BODY, 422, 503)
+        f"{API}/reload",
+        "admin",
+        crew.reload,
+        200,
+        answers.ReloadAnswer | CheckedReload,
+        (*BODY, 422, 503),
+        parameters=(
+            query_parameter("check", "Change nothing: say what a reload would come to.", **FLAG),
+            query_parameter("force", "Whatever `reload_gate` says.", **FLAG),
+        ),
     ),
     post_operation(
         f"{API}/tickets",
@@ -182,6 +194,15 @@ OPERATIONS = (
         (404, *STARTS),
         ForkBody,
         parameters=KEYED,
+    ),
+    post_operation(
+        f"{RUN}/replay",
+        "read",
+        replays.replay_run,
+        200,
+        ReplayAnswer,
+        (404, *BODY, 422),
+        ReplayBody,
     ),
     *REMEMBERED,
     *DOCUMENTS,

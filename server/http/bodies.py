@@ -230,6 +230,13 @@ class ForkBody(Body):
     """The `seq` of the last event that the new run has too."""
 
 
+class ReplayBody(Body):
+    """On which files a run is played again."""
+
+    on: Annotated[str, Field(pattern=r"^(current|[0-9a-f]{16})$")] = "current"
+    """`current`: those of new runs; or the revision of a run."""
+
+
 class AnswerBody(_AnswerFields):
     """An answer to a pause; with a decision the text may be missing."""
 

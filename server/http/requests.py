@@ -253,12 +253,17 @@ async def read_bytes(request: Request, limit: int) -> bytes:
     return bytes(content)
 
 
-async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:
-    """Refuse parameters, and a body with anything in it; `what` takes none."""
-    parse_parameters(request, NONE)
+async def require_no_body(
+    request: Request,
+    settings: CrewSettings,
+    what: str,
+    parameters: frozenset[str] = NONE,
+) -> None:
+    """Refuse other parameters, and a body with anything in it; `what` takes none."""
+    parse_parameters(request, parameters)
     if request.headers.get("content-length", "0") == "0":
         return
-    if await read_json(request, settings):
+    if await read_json(request, settings, parameters):
         raise bad_request([("body", f"{what} takes none")])
 
 

@@ -18,6 +18,7 @@ from crew.runs.upkeep.reload import Reloader
 from crew.runs.upkeep.schedules import Scheduler
 from crew.runs.upkeep.stalls import watch_stalls
 from crew.runs.upkeep.storage import Storage
+from server.gate import FileGate
 from server.http.callers.auditor import Auditor
 from server.notices.sender import NoticeSender
 from server.telemetry.logs import log_event
@@ -50,7 +51,7 @@ class Services:
         auditor, storage = Auditor(database.store), Storage()
         metrics.database.set_function(lambda: storage.bytes)
         metrics.database_limit.set_function(lambda: storage.max_bytes)
-        return cls(runs, listeners, metrics, Reloader(runs, metrics), auditor, storage)
+        return cls(runs, listeners, metrics, Reloader(runs, metrics, FileGate()), auditor, storage)
 
     def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
         """Do what time asks for, until this is cancelled."""

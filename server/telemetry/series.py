@@ -250,6 +250,9 @@ class Series:
         self.embedding_requests = counter(
             "crew_embedding_requests", "Requests for vectors of texts.", "model", "outcome"
         )
+        self.replays = counter(
+            "crew_replays", "Runs that were played again over HTTP, by verdict.", "verdict"
+        )
         self.documents = counter(
             "crew_documents", "Documents that were read, or failed.", "collection", "outcome"
         )

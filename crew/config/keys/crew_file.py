@@ -10,6 +10,7 @@ from agents.endpoint import ProviderConfig
 from agents.limits import AfterUntrusted
 from crew.config.keys.conversations import ConversationsConfig, HelpersConfig
 from crew.config.keys.documents import CollectionConfig
+from crew.config.keys.gate import ReloadGate
 from crew.config.keys.hooks import HookConfig
 from crew.config.keys.memory import MemoryConfig
 from crew.config.keys.models import NamedModelConfig
@@ -288,6 +289,8 @@ class CrewConfig(Shape):
     """Collections of documents that agents search and read, by name."""
     helpers: HelpersConfig = HelpersConfig()
     """Models that name and summarise conversations, learn, and describe documents."""
+    reload_gate: ReloadGate | None = None
+    """What the files of a reload must pass before new runs get them; nothing unless given."""
 
     def context_of(self, agent: AgentConfig) -> ContextConfig | None:
         """Return what an agent is shown: its own `context`, else the crew's."""

@@ -64,8 +64,10 @@ class RecordedDoubles:
     alike: dict[str, deque[ToolResult]] = field(init=False)
     shown: dict[tuple[str, str], str] = field(init=False)
     forms: dict[str, FormCall] = field(init=False)
-    # how those end who have no answer left
+    # how agents end that have no answer left
     ends: dict[str, ModelErrorCode | None] = field(init=False)
+    # the run's own time was over while something was waited for
+    is_late: bool = False
 
     def __post_init__(self) -> None:
         self.said, self.results = defaultdict(deque), defaultdict(deque)
@@ -96,6 +98,8 @@ class RecordedDoubles:
                     self.forms |= {one.asked.call.id: one for one in question.waiting}
                 case Warned(code="member_failed" | "member_timeout" as code, agent_id=str(name)):
                     self.ends[name] = None if code == "member_timeout" else "refused"
+                case RunFailed(reason="timeout"):
+                    self.is_late = True
                 case RunFailed(reason="model", agent_id=str(name), code=code):
                     self.ends[name] = _code(code)
 
@@ -115,6 +119,9 @@ class RecordedDoubles:
 
     async def miss(self, text: str) -> None:
         """Note that something is wanted that is not recorded; never returns."""
+        if self.is_late:
+            # it was never there
+            await asyncio.get_running_loop().create_future()
         self.missing = self.missing or text
         self.is_missing.set()
         await asyncio.get_running_loop().create_future()

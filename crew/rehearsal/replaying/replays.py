@@ -27,6 +27,9 @@ class ReplayResult:
     compared: Compared
     # what a model is sent that it was not sent then, as a unified diff
     difference: Sequence[str] = ()
+    # the steps of both, in words; of the replay as far as it came
+    steps_then: Sequence[str] = ()
+    steps_now: Sequence[str] = ()
 
 
 class Replays:
@@ -66,8 +69,9 @@ class Replays:
         # in a thread, in which it has an event loop of its own
         now = await self._replay(recording, self.loaded)
         found = compare(then, now.trail, now.missing)
+        steps = _words(then), _words(now.trail)
         if found.verdict == "same":
-            return ReplayResult(row, found)
+            return ReplayResult(row, found, (), *steps)
         own = await self._own(row)
         if own is None:
             why = f"its revision {row.revision} makes no crew here any more"
@@ -75,12 +79,13 @@ class Replays:
         again = await self._replay(recording, own)
         proof = compare(then, again.trail, again.missing)
         if proof.verdict != "same":
-            return ReplayResult(row, replace(proof, verdict="not reproduced", why=_why(proof)))
+            wrong = replace(proof, verdict="not reproduced", why=_why(proof))
+            return ReplayResult(row, wrong, (), *steps)
         if found.asked is None:
-            return ReplayResult(row, found)
+            return ReplayResult(row, found, (), *steps)
         then_sent, now_sent = (find_request(one.asked, found.asked) for one in (again, now))
         difference = word_difference(then_sent, now_sent, found.asked.parts)
-        return ReplayResult(row, found, difference)
+        return ReplayResult(row, found, difference, *steps)
 
     async def _replay(self, recording: Recording, loaded: LoadedCrew) -> Replayed:
         return await asyncio.to_thread(
@@ -99,6 +104,10 @@ class Replays:
                     loaded = None
             self._revisions[row.revision] = loaded
         return self._revisions[row.revision]
+
+
+def _words(trail: Trail) -> list[str]:
+    return [one.text for one in trail.main if not one.is_answer]
 
 
 def _why(proof: Compared) -> str:

@@ -15,6 +15,7 @@ from crew.crew import Crew
 from crew.runs.errors import Draining
 from crew.runs.memory.vectors import require_extension
 from crew.runs.runs import Runs
+from crew.runs.upkeep.gate import Gate, OpenGate
 from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
@@ -43,8 +44,9 @@ class Reload:
 class Reloader:
     """Gives new runs the crew of the newest files without errors."""
 
-    def __init__(self, runs: Runs, listener: ReloadListener) -> None:
-        self.runs, self.listener = runs, listener
+    def __init__(self, runs: Runs, listener: ReloadListener, gate: Gate | None = None) -> None:
+        """`gate`: what new files must pass; all pass unless given."""
+        self.runs, self.listener, self.gate = runs, listener, gate or OpenGate()
         self.loaded_at = self._now()
         self.last = Reload(self.loaded_at)
         self._lock = asyncio.Lock()
@@ -52,11 +54,12 @@ class Reloader:
     def _now(self) -> str:
         return rfc3339(self.runs.store.now())
 
-    async def reload(self, why: str) -> bool:
+    async def reload(self, why: str, *, force: bool = False) -> bool:
         """Read the files; returns whether new runs get something else now.
 
         Args:
             why: the cause, for the log.
+            force: whatever the gate says.
 
         Raises:
             ConfigurationError: they have errors; the crew stays as it is.
@@ -71,6 +74,8 @@ class Reloader:
                 crew = await asyncio.to_thread(current.load_again)
                 if self.runs.store.shared:
                     _refuse_another_name(crew, current.name)
+                if not force and (refusals := await self.gate.refusals(crew)):
+                    raise ConfigurationError(refusals, {})
             except ConfigurationError as error:
                 self._fail(error, why, current.revision)
                 raise

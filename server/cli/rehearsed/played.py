@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from crew.config.report import problems_document
 from crew.rehearsal.covering.counts import CoverageCounts
 from crew.rehearsal.covering.units import Area
 from crew.rehearsal.files.bound import Case
@@ -59,6 +60,8 @@ def play_folder(folder: Path, how: How) -> int:
     started = time.perf_counter()
     suite = Suite.read(folder, may_act=how.may_act)
     if suite.problems:
+        if how.as_lines:
+            print(visible_json(json.dumps(problems_document(suite.problems), ensure_ascii=False)))
         print_problems(tuple(suite.problems), suite.texts)
         count = len(suite.problems)
         print(f"crew: {count} problem{'s' * (count > 1)}; nothing was played", file=sys.stderr)

@@ -4,8 +4,9 @@ import { events, every, get, persist, post, start } from "../api.js";
 import { Graph } from "../graph.js";
 import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "../page.js";
+import { Replay } from "../replay.js";
 import { Talk } from "../talk.js";
-import { Waterfall } from "../waterfall.js";
+import { Waterfall } from "./waterfall.js";
 import { t } from "../words.js";
 
 // raw events that are shown between two frames: each may be long
@@ -39,7 +40,7 @@ class RunPage {
     const way = element("details", { open: true }, element("summary", {}, t("Route")), this.graph.node);
     const times = element("details", { open: true }, element("summary", {}, t("Timeline")), this.waterfall.node);
     this.live = element("div", { ariaLive: "polite", className: "hidden" });
-    const side = element("aside", {}, way, times, raw);
+    const side = element("aside", {}, way, times, new Replay(run.run_id).node, raw);
     this.node = element("div", { className: "run-page" }, this.head, this.alert, element("div", { className: "panes" }, this.talk.node, side), this.live);
     this.showHead();
   }

@@ -10,6 +10,7 @@ from server.http.endpoints.description import (
     tools_of,
     warning,
 )
+from server.http.endpoints.rehearsed.checked import check_files
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.requests import require_no_body
@@ -48,11 +49,20 @@ async def show_models(request: Request) -> Response:
 
 
 async def reload(request: Request) -> Response:
-    """Answer POST /api/crew/reload: read the files again, for new runs; 422 with every problem."""
+    """Answer POST /api/crew/reload: read the files again, for new runs; 422 with every problem.
+
+    With `check=1` nothing is changed: what differs, and what rehearsals and replays come to. With
+    `force=1` files are taken that do not pass `reload_gate`.
+    """
     services = services_of(request)
-    await require_no_body(request, services.settings, "reload")
-    changed = await services.reloader.reload("asked for over HTTP")
-    await services.auditor.record(request, "reload", detail=services.runs.crew.revision)
+    given = parse_parameters(request)
+    await require_no_body(request, services.settings, "reload", frozenset(given))
+    if given["check"]:
+        return JsonResponse(await check_files(services.runs.crew))
+    changed = await services.reloader.reload("asked for over HTTP", force=given["force"])
+    revision = services.runs.crew.revision
+    detail = f"{revision}, forced" if given["force"] else revision
+    await services.auditor.record(request, "reload", detail=detail)
     warnings = [warning(problem) for problem in services.runs.crew.warnings]
     summary = services.reloader.summary()
     return JsonResponse({"changed": changed, **summary, "warnings": warnings})

@@ -1,7 +1,7 @@
 // When a run did what: model calls, tools and waits as bars on one scale, with tokens and cost.
 
-import { element, seconds, spent, visible } from "./page.js";
-import { t } from "./words.js";
+import { element, seconds, spent, visible } from "../page.js";
+import { t } from "../words.js";
 
 export class Waterfall {
   constructor() {

@@ -1,0 +1,138 @@
+"""Rehearsals and replays of files that are not served yet, in processes beside the server."""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.gate import ReloadGate
+from crew.config.problems import Problem
+from crew.crew import Crew
+
+log = logging.getLogger(__name__)
+
+PROGRAM = "import crewline; crewline.main()"
+# of all rehearsals of a crew
+REHEARSAL_SECONDS = 120.0
+# nothing was played
+NOTHING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a command has printed as JSON, a line each."""
+
+    code: int
+    lines: Sequence[dict[str, Any]]
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """What stands in its last line; None: it has printed none."""
+        found = self.lines[-1].get("summary") if self.lines else None
+        return found if isinstance(found, dict) else None
+
+
+async def report(seconds: float, *words: str) -> Reported:
+    """Run a command of ours, and read what it prints; raises TimeoutError.
+
+    Args:
+        seconds: it is killed then.
+        words: the command, with `--json`.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        PROGRAM,
+        *words,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if err:
+        log.debug("%s: %s", words[0], err.decode(errors="replace"))
+    return Reported(process.returncode or 0, list(_objects(out)))
+
+
+def _objects(out: bytes) -> Sequence[dict[str, Any]]:
+    found = []
+    for line in out.decode(errors="replace").splitlines():
+        try:
+            one = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(one, dict):
+            found.append(one)
+    return found
+
+
+async def rehearsed(folder: Path) -> Reported:
+    """Play the rehearsals of a folder; raises TimeoutError."""
+    return await report(REHEARSAL_SECONDS, "test", str(folder), "--json")
+
+
+async def replayed(folder: Path, sample: int, seconds: float) -> Reported:
+    """Play some stored runs on the files of a folder; raises TimeoutError."""
+    words = ("--all", "--sample", str(sample), "--latency", "0", "--json")
+    return await report(seconds, "replay", str(folder), *words)
+
+
+class FileGate:
+    """See crew.runs.upkeep.gate: what crew.yaml says under `reload_gate`."""
+
+    async def refusals(self, crew: Crew) -> Sequence[Problem]:
+        """See Gate."""
+        gate = crew.config.reload_gate
+        if gate is None:
+            return ()
+        folder = crew.sources.folder
+        texts: list[str] = []
+        try:
+            if gate.rehearsals:
+                texts += _of_rehearsals(await rehearsed(folder))
+            if gate.replay is not None:
+                texts += await _of_replays(gate, folder)
+        except TimeoutError:
+            texts.append("the rehearsals or replays took too long")
+        return [Problem(CREW_FILE, 1, 1, "reload-gate", text) for text in texts]
+
+
+def _of_rehearsals(found: Reported) -> Sequence[str]:
+    if found.code in (0, NOTHING):
+        return ()
+    wrong = found.lines[0].get("problems", []) if len(found.lines) == 1 else []
+    if wrong:
+        return [f"{one['file']}:{one['line']}: {one['message']}" for one in wrong]
+    failed = [one for one in found.lines if one.get("status") in ("failed", "error")]
+    if not failed:
+        return ["the rehearsals could not be played: crew test says why"]
+    return [_first(one) for one in failed]
+
+
+def _first(one: dict[str, Any]) -> str:
+    problems = one.get("problems") or [{"text": "", "source": one.get("source", "")}]
+    text = str(problems[0].get("text", "")).split("\n")[0]
+    return f"rehearsal {one['id']} fails: {text} ({problems[0].get('source', '')})"
+
+
+async def _of_replays(gate: ReloadGate, folder: Path) -> Sequence[str]:
+    replay = gate.replay
+    assert replay is not None, "only where it is given"
+    found = await replayed(folder, replay.sample, replay.seconds)
+    if found.summary is None or found.summary["other_way"] <= replay.at_most:
+        return ()
+    share, groups = found.summary["other_way"], found.summary["groups"]
+    first = f": {groups[0]['text']} ({groups[0]['causes']})" if groups else ""
+    runs = found.summary["runs"]
+    return [f"{share:.0%} of {runs} runs go another way, more than {replay.at_most:.0%}{first}"]

@@ -1,0 +1,1 @@
+"""What the crew would do: `replays` (of stored runs), `checked` (files before a reload)."""

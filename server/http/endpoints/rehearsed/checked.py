@@ -1,0 +1,48 @@
+"""What a reload would come to, without one."""
+
+import asyncio
+from typing import Any
+
+from crew.assembly.checked import Checked
+from crew.config.files.sources import read_sources
+from crew.config.problems import has_failed
+from crew.config.report import problems_document
+from crew.crew import Crew
+from crew.rehearsal.differences.differences import differences
+from server.gate import Reported, rehearsed, replayed
+from tools.text.texts import map_texts
+
+# of the replays
+SAMPLE, SECONDS = 200, 60.0
+
+
+async def check_files(crew: Crew) -> dict[str, Any]:
+    """Check the files of the folder as they are now, beside a crew that is served."""
+    now, then = await asyncio.to_thread(_check, crew)
+    document: dict[str, Any] = {
+        "problems": problems_document(now.problems)["problems"],
+        "diff": [],
+        "rehearsals": None,
+        "replays": None,
+    }
+    if not has_failed(now.problems):
+        document["diff"] = [one.document() for one in differences(then, now)]
+        folder = crew.sources.folder
+        both = (_summary(rehearsed(folder)), _summary(replayed(folder, SAMPLE, SECONDS)))
+        document["rehearsals"], document["replays"] = await asyncio.gather(*both)
+    masked: dict[str, Any] = map_texts(document, crew.secrets.mask)
+    return masked
+
+
+def _check(crew: Crew) -> tuple[Checked, Checked]:
+    recipe = crew.recipe
+    now = recipe.check(read_sources(crew.sources.folder))
+    return now, recipe.check(crew.sources, literals=crew.literals)
+
+
+async def _summary(reporting: Any) -> dict[str, Any] | None:
+    try:
+        found: Reported = await reporting
+    except TimeoutError:
+        return None
+    return found.summary

@@ -1,0 +1,49 @@
+"""The shapes of answers about replays, and about files that are not served yet."""
+
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from crew.rehearsal.replaying.comparison import Verdict
+
+
+class SentAnswer(TypedDict):
+    """An agent with a model that is sent something else, and in which parts."""
+
+    agent: str
+    parts: list[str]
+
+
+class ReplayAnswer(TypedDict):
+    """What became of the replay of a run."""
+
+    run: str
+    verdict: Verdict
+    # of the first step that differs, or before which something else was sent; from 1
+    step: int | None
+    recorded: str | None
+    now: str | None
+    # `file:line`
+    source_then: str | None
+    source_now: str | None
+    asked: NotRequired[SentAnswer]
+    # of what a model is sent, as a unified diff
+    difference: NotRequired[str]
+    # why it is not known, not reproduced, not kept
+    why: NotRequired[str]
+    # in words; of the replay as far as it came
+    steps_then: list[str]
+    steps_now: list[str]
+
+
+class CheckedReload(TypedDict):
+    """What a reload would come to; nothing is changed."""
+
+    # as `crew validate --json` has them
+    problems: list[dict[str, Any]]
+    # as `crew diff --json` has them
+    diff: list[dict[str, Any]]
+    # the summary of `crew test --json`; null: there are none, or the files have errors
+    rehearsals: dict[str, Any] | None
+    # the summary of `crew replay --json`; null: no run is kept, or the files have errors
+    replays: dict[str, Any] | None
