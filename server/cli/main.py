@@ -38,6 +38,10 @@ COMMANDS = {
         "replayed.replaying",
         "Play stored runs again on other files: models, tools and people say what they have said.",
     ),
+    "record": (
+        "replayed.record",
+        "Keep stored runs as files: cassettes, or rehearsals; without secrets and personal data.",
+    ),
     "diff": (
         "replayed.differing",
         "Say what differs between two versions of a crew, in its own words, with both lines.",

@@ -20,7 +20,7 @@ from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
 from crew.runs.run import Run
 from crew.runs.runs import Runs
 from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
-from server.cli.commands.audit import record, user_name
+from server.cli.commands.audit import record_action, user_name
 from server.cli.stored import find_run
 from server.cli.view.output import Output
 from server.cli.view.run_view import RunView
@@ -112,12 +112,12 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
 async def _start(runs: Runs, asked: Query | Resume | Retry, output: Output, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
         run = await runs.start(replace(asked, deltas=deltas), by=user_name(), source=Source("user"))
-        await record(runs.store, "start", run.id)
+        await record_action(runs.store, "start", run.id)
         return run
     run_id = await find_run(runs.store, asked.run_id)
     if isinstance(asked, Retry):
         run = await runs.retry(run_id)
-        await record(runs.store, "retry", run.id)
+        await record_action(runs.store, "retry", run.id)
         return run
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
@@ -149,7 +149,7 @@ async def _resume_by_person(runs: Runs, run_id: str, output: Output, *, deltas: 
 
 async def _resume(runs: Runs, run_id: str, answer: Answer) -> Run:
     run = await runs.resume(run_id, replace(answer, by=user_name()))
-    await record(runs.store, "answer", run_id, answer.decides)
+    await record_action(runs.store, "answer", run_id, answer.decides)
     return run
 
 
@@ -233,7 +233,7 @@ async def _end(runs: Runs, started: Run) -> None:
         row = await runs.row(started.id)
         if row.status == "running":
             await runs.cancel(started.id)
-            await record(runs.store, "cancel", started.id, "Ctrl-C")
+            await record_action(runs.store, "cancel", started.id, "Ctrl-C")
         await started.stopped()
     except CrewError as error:
         text = f"crew: run {started.id} could not be ended, and goes on: {error}"
@@ -250,7 +250,7 @@ async def cancel_run(runs: Runs, run_id: str) -> bool:
     async with runs:
         run_id = await find_run(runs.store, run_id)
         await runs.cancel(run_id)
-        await record(runs.store, "cancel", run_id)
+        await record_action(runs.store, "cancel", run_id)
         try:
             async with clock.timeout(CANCEL_SECONDS):
                 while (await runs.row(run_id)).status in ("running", "paused"):
@@ -264,7 +264,7 @@ async def forget_user(runs: Runs, user_id: str) -> Erasure:
     """Erase a user; without a time of its end where another process does it."""
     async with runs:
         begun = await runs.memory.request_erasure(user_id)
-        await record(runs.store, "erase", None, begun.digest)
+        await record_action(runs.store, "erase", None, begun.digest)
         await Chores(runs).drain(ERASURES)
         found = await runs.store.people.erasures(user_id)
         return next(one for one in found if one.requested_at == begun.requested_at)

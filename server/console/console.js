@@ -107,7 +107,7 @@ async function look() {
 }
 
 document.addEventListener("click", (click) => {
-  const target = click.target.closest?.("a[href^='/']");
+  const target = click.target.closest?.("a[href^='/']:not([download])");
   if (!target || click.metaKey || click.ctrlKey || click.shiftKey) return;
   click.preventDefault();
   go(target.getAttribute("href"));

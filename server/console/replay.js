@@ -20,7 +20,9 @@ export class Replay {
     this.runId = runId;
     this.found = element("div", { className: "replay", ariaLive: "polite" });
     const ask = button(t("What would today's crew do?"), () => this.ask());
-    this.node = element("section", {}, element("div", { className: "buttons" }, ask), this.found);
+    // the server has taken secrets out of it
+    const keep = element("a", { href: `/api/crew/runs/${runId}/rehearsal`, download: `${runId}.yaml` }, t("Keep as a rehearsal"));
+    this.node = element("section", {}, element("div", { className: "buttons" }, ask, keep), this.found);
   }
 
   async ask() {

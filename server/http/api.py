@@ -25,7 +25,7 @@ from server.http.endpoints import (
     tickets,
 )
 from server.http.endpoints.documents import DOCUMENTS
-from server.http.endpoints.rehearsed import replays
+from server.http.endpoints.rehearsed import kept, replays
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.openapi import answers
 from server.http.openapi.parameters import (
@@ -44,8 +44,10 @@ from server.http.operations import (
     API,
     BODY,
     JSON,
+    NDJSON,
     PLAIN,
     SSE,
+    YAML,
     Answers,
     ApiOperation,
     get_operation,
@@ -203,6 +205,13 @@ OPERATIONS = (
         ReplayAnswer,
         (404, *BODY, 422),
         ReplayBody,
+    ),
+    *(
+        ApiOperation("get", f"{RUN}/{name}", "read", endpoint, {200: (media, None)}, (404, 409))
+        for name, endpoint, media in (
+            ("cassette", kept.show_cassette, NDJSON),
+            ("rehearsal", kept.show_rehearsal, YAML),
+        )
     ),
     *REMEMBERED,
     *DOCUMENTS,

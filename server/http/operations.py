@@ -17,7 +17,7 @@ from server.tokens import Scope
 JSON, SSE, PLAIN = "application/json", "text/event-stream", "text/plain"
 MARKDOWN = "text/markdown"
 IMAGE = "image/*"
-NDJSON = "application/x-ndjson"
+NDJSON, YAML = "application/x-ndjson", "application/yaml"
 # where all addresses of crews begin
 API = "/api/crew"
 # the problems of a body

@@ -16,6 +16,7 @@ from crew.config.keys.memory import MemoryConfig
 from crew.config.keys.models import NamedModelConfig
 from crew.config.keys.notify import ChannelConfigs
 from crew.config.keys.outputs import OutputRouteConfig, VocabularyConfig
+from crew.config.keys.replay import ReplayConfig
 from crew.config.keys.schedules import ScheduleConfig
 from crew.journal.records.rows import NoticeKind
 from tools.config import ToolConfigs
@@ -289,6 +290,8 @@ class CrewConfig(Shape):
     """Collections of documents that agents search and read, by name."""
     helpers: HelpersConfig = HelpersConfig()
     """Models that name and summarise conversations, learn, and describe documents."""
+    replay: ReplayConfig = ReplayConfig()
+    """What `crew record` leaves out of what it keeps."""
     reload_gate: ReloadGate | None = None
     """What the files of a reload must pass before new runs get them; nothing unless given."""
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import dirname, join, normpath
 
@@ -10,6 +10,7 @@ from crew.config.files.document import Document
 from crew.config.problems import Problem, ProblemCode
 from crew.rehearsal.files.find import CREW_WIDE, read_rehearsal_file, rehearsal_files
 from crew.rehearsal.files.nodes import Node, merged, node_of, substituted, variables_in
+from crew.rehearsal.files.recorded import NoCassette, over_cassette
 from crew.rehearsal.keys.case import Rehearsal
 from crew.rehearsal.keys.file import RehearsalFile
 from tools.schemas.yaml_shape import resolve
@@ -159,8 +160,10 @@ class _Reader:
                 text = "a rehearsal is a mapping with name, query and expect"
                 self.raw.refuse(node, "not-a-case", text)
                 continue
-            for one in self._cases(document.file, node, defaults):
+            for raw in self._cases(document.file, node, defaults):
                 added += 1
+                if (one := self._over_cassette(raw)) is None:
+                    continue
                 if added > MAX_CASES:
                     text = f"more than {MAX_CASES:,} rehearsals in one file are not played"
                     self.raw.refuse(node, "too-many-problems", text)
@@ -172,6 +175,13 @@ class _Reader:
                 else:
                     known[one.id] = one.node
                     self.raw.cases.append(one)
+
+    def _over_cassette(self, raw: RawCase) -> RawCase | None:
+        try:
+            return replace(raw, node=over_cassette(self.folder, raw.node))
+        except NoCassette as error:
+            self.raw.refuse(raw.node.value["cassette"], "bad-value", str(error))
+            return None
 
     def _cases(self, file: str, node: Node, defaults: Node | None) -> Iterator[RawCase]:
         name, given = node.value.get("name"), node.value.get("cases")

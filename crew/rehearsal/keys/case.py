@@ -95,6 +95,9 @@ class Rehearsal(Shape):
     """Queries of one conversation, one after the other, instead of `query`."""
     hook: HookCall | None = None
     """What another program posts, instead of `query`."""
+    cassette: str | None = None
+    """A file that `crew record` has written, beside this one: it has the query, and all that is not
+    given here."""
     at: Annotated[datetime, BeforeValidator(_as_moment, json_schema_input_type=str)] = VIRTUAL_START
     """Where the clock starts."""
     env: dict[str, str] = {}
@@ -126,7 +129,8 @@ class Rehearsal(Shape):
     def _check(self) -> Self:
         given = [name for name in STARTS if getattr(self, name)]
         if not given:
-            raise between_keys(f"a rehearsal has one of {', '.join(STARTS)}")
+            known = ", ".join((*STARTS, "cassette"))
+            raise between_keys(f"a rehearsal has one of {known}")
         if len(given) > 1:
             raise between_keys(f"a rehearsal has either {given[0]} or {given[1]}", given[1])
         if self.turns and self.answers:

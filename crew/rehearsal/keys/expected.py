@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
-from crew.rehearsal.keys.texts import CheckedText, Json, Pattern, Texts
+from crew.rehearsal.keys.texts import CheckedText, Json, Texts
+from tools.schemas.patterns import Pattern
 from tools.schemas.yaml_shape import JsonObject, Shape, between_keys, resolve
 
 # any steps, in a path

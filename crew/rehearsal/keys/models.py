@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from agents.errors import ModelErrorCode
 from agents.providers.scripted import ScriptedCall
 from crew.rehearsal.keys.durations import Duration
-from crew.rehearsal.keys.texts import Pattern, Texts
+from crew.rehearsal.keys.texts import Texts
+from tools.schemas.patterns import Pattern
 from tools.schemas.yaml_shape import JsonObject, Shape, between_keys, resolve
 
 Times = Annotated[int, Field(ge=1)] | Literal["any"]

@@ -1,12 +1,11 @@
 """What a text must be."""
 
-import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, JsonValue
 
-from tools.schemas.yaml_shape import BAD_PATTERN, Shape, resolve
+from tools.schemas.patterns import Pattern
+from tools.schemas.yaml_shape import Shape, resolve
 
 
 def _as_check(value: Any) -> Any:
@@ -17,17 +16,6 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _require_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        why = f"{text!r} is no regular expression: {error}"
-        raise PydanticCustomError(BAD_PATTERN, "{why}", {"why": why}) from None
-    return text
-
-
-# a regular expression
-Pattern = Annotated[str, AfterValidator(_require_pattern)]
 Texts = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Json = Annotated[JsonValue, BeforeValidator(resolve)]
 

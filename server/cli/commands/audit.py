@@ -19,7 +19,7 @@ from tools.text.texts import visible, visible_json
 ACTIONS = get_args(AuditAction)
 
 
-async def record(
+async def record_action(
     store: RunStore, action: AuditAction, run_id: str | None, detail: str = ""
 ) -> None:
     """Keep what a command did; raises StoreError."""

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from crew.journal.records.grants import Grant
 from crew.journal.store import RunStore
-from server.cli.commands.audit import record
+from server.cli.commands.audit import record_action
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339
@@ -51,7 +51,7 @@ async def _look(store: RunStore, revoke: str | None) -> list[Grant]:
         if revoke is not None:
             if not await store.grants.revoke(revoke):
                 fail(f"there is no grant {revoke!r}", Exit.USAGE)
-            await record(store, "revoke", None, revoke)
+            await record_action(store, "revoke", None, revoke)
         return await store.grants.find(rfc3339(store.now()))
     finally:
         await store.aclose()

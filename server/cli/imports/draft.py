@@ -7,7 +7,8 @@ from typing import Any
 from server.cli.imports.foreign import Foreign, Part
 from server.cli.imports.models import Meant
 from server.cli.imports.servers import ImportedServers
-from server.cli.starting.starter import Files, Made, to_yaml
+from server.cli.starting.starter import Files, Made
+from server.yaml_text import to_yaml
 from tools.errors import ToolDefinitionError
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
 

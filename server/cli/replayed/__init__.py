@@ -1,5 +1,5 @@
-"""`crew replay` and `crew diff`: stored runs on other files, and what differs between files.
+"""`crew replay`, `crew record`, `crew diff`: stored runs, and what differs between files.
 
 `versions` (a folder, a git reference or a revision, as files), `chosen` (which runs), `replaying`
-(the command replay), `differing` (the command diff), `text` (both for people).
+(the command replay), `record`, `differing` (the command diff), `text` (both for people).
 """

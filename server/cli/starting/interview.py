@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import ValidationError
 
-from server.cli.starting.starter import Made, SampleCall, operator_crew, to_yaml, without_variables
+from server.cli.starting.starter import Made, SampleCall, operator_crew, without_variables
 from server.cli.starting.starter_from import PROMPT, crew_from
+from server.yaml_text import to_yaml
 from tools.errors import ToolDefinitionError
 from tools.text.texts import visible
 

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from server.cli.json_schema import KINDS, schema_of
+from server.yaml_text import to_yaml
 
 STARTERS = Path(__file__).parent / "starters"
 # of a script: a run has ten rounds unless its crew says otherwise
 MAX_REHEARSED = 6
 # endings of a starter's files; beside them Python keeps its own
-WRITTEN = (".yaml", ".py", ".json", ".md", ".csv")
+WRITTEN = (".yaml", ".py", ".json", ".jsonl", ".md", ".csv")
 # the database of the runs lies there too, and belongs to one machine
 GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
 REHEARSALS = "# yaml-language-server: $schema=../.crew/schemas/rehearsal.json\n# crew test\n"
@@ -152,20 +151,3 @@ def without_variables(text: str) -> str:
     What stands in it between double braces is no variable of ours.
     """
     return text.replace("{{", "((").replace("}}", "))")
-
-
-def to_yaml(data: Any) -> str:
-    """Return as YAML, in the order given; a text of several lines as such."""
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes as people do."""
-
-
-def _represent_text(dumper: _Dumper, text: str) -> yaml.Node:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represent_text)

@@ -3,7 +3,7 @@
 `runs` (start to end), `starting` (what a request asks for), `lists` (of runs, and of those that
 wait for a person), `conversations`, `memory` (what is remembered of a person), `documents`,
 `people` (all of it: exported, erased), `remembered` (the operations of these three), `rehearsed`
-(runs played again, files checked by their rehearsals before a reload), `crew`, `description` (what
+(runs played again, and kept as files; files checked before a reload), `crew`, `description` (what
 it shows), `health`, `tickets`, `grants`, `hooks` (alerts that start runs), `openapi` (the
 document).
 """

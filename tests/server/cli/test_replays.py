@@ -79,3 +79,38 @@ def test_what_differs_since_a_commit(folder: Path):
     assert broken.returncode == 1
     assert "error[missing-agent]" in broken.stderr
     assert crew("diff", "nix", folder).returncode == 2
+
+
+def test_a_run_is_kept_as_a_rehearsal_that_passes(folder: Path, tmp_path: Path):
+    output = folder / "tests" / "new.yaml"
+    made = crew("record", folder, "last", "--rehearsal", "-o", output)
+    assert (made.returncode, made.stdout.splitlines()[0]) == (0, f"Wrote {output}.")
+    assert made.stdout.splitlines()[1].startswith("1 passed, 0 failed")
+    assert crew("record", folder, "last", "--rehearsal").stdout == output.read_text()
+    again = crew("record", folder, "last", "-o", output)
+    assert (again.returncode, "is there already" in again.stderr) == (1, True)
+    edit(folder, "tools.yaml", {"tools.restart.requires_approval": None})
+    failed = crew("test", folder, "tests/new.yaml")
+    assert failed.returncode == 1
+    assert "pause" in failed.stdout
+
+
+def test_a_cassette_is_named_by_a_rehearsal(folder: Path):
+    tests = folder / "tests"
+    assert crew("record", folder, "last", "-o", tests / "runs" / "one.jsonl").returncode == 0
+    (tests / "tape.yaml").write_text(
+        "rehearsals:\n"
+        "  - name: as it was\n"
+        "    cassette: runs/one.jsonl\n"
+        "    expect: { end: terminal, calls: [restart] }\n"
+        "  - name: a person refuses\n"
+        "    cassette: runs/one.jsonl\n"
+        "    answers: [deny: true]\n"
+        "    says: { web: [calls: [web_errors], calls: [{ tool: restart, arguments: "
+        "{ service: web } }], Left alone.] }\n"
+        "    expect: { never: [call: restart] }\n"
+    )
+    played = crew("test", folder, "tests/tape.yaml")
+    assert (played.returncode, played.stderr) == (0, ""), played.stdout
+    both = crew("record", folder, "last", "last")
+    assert (both.returncode, "a cassette has one run" in both.stderr) == (2, True)

@@ -65,6 +65,29 @@ def test_the_page_of_a_run_shows_both_ways(browser: Browser, folder: Path):
             ["[BILLING] → billing", "[BILLING] → technician"]
         )
         expect(page.locator(".replay code")).to_contain_text("crew.yaml:")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Keep as a rehearsal").click()
+        assert download.value.suggested_filename == f"{run_id}.yaml"
+        assert "- name: Where is my money?" in Path(download.value.path()).read_text()
+
+
+def test_a_run_is_kept_as_a_file(folder: Path):
+    """Of the crew's tests, and as a cassette; not before it has ended."""
+    with serving(folder) as server, client(server) as http:
+        run_id = ran(server, "Where is my money? jo@example.com")
+        rehearsal = http.get(f"/api/crew/runs/{run_id}/rehearsal")
+        cassette = http.get(f"/api/crew/runs/{run_id}/cassette")
+        assert http.get("/api/crew/runs/nix/cassette").status_code == 404
+    assert rehearsal.headers["content-type"] == "application/yaml"
+    assert rehearsal.headers["content-disposition"] == f'attachment; filename="{run_id}.yaml"'
+    assert "jo@example.com" not in rehearsal.text + cassette.text
+    header, *lines = [json.loads(line) for line in cassette.text.splitlines()]
+    assert (header["v"], header["run"]) == (1, run_id)
+    types = [one["type"] for one in lines]
+    assert types == ["segment", "asked", "answered", "asked", "answered"]
+    (folder / "tests" / "kept.yaml").write_text(rehearsal.text)
+    command: list[str | Path] = [BIN / "crew", "test", folder, "tests/kept.yaml"]
+    assert subprocess.run(command, capture_output=True).returncode == 0
 
 
 def test_what_a_reload_would_come_to(folder: Path):
@@ -108,7 +131,7 @@ def test_a_gate_refuses_what_rehearsals_or_replays_refuse(folder: Path):
         assert (config["revision"], config["last_reload"]["successful"]) == (served, False)
         assert http.post("/api/crew/reload?force=1").json()["changed"]
         forced = http.get("/api/crew").json()["config"]["revision"]
-    command = [BIN / "crew", "audit", folder, "--json", "--action", "reload"]
+    command: list[str | Path] = [BIN / "crew", "audit", folder, "--json", "--action", "reload"]
     entries = subprocess.run(command, capture_output=True, check=True).stdout.splitlines()
     details = {json.loads(one)["detail"] for one in entries}
     assert details == {served, f"{forced}, forced"}

@@ -21,7 +21,7 @@ from crew.memory.core import CoreRule, block_text
 from crew.runs.conversations.conversations import all_exchanges, as_markdown
 from crew.runs.errors import UnknownItem
 from crew.runs.memory.people import PeopleMemory
-from server.cli.commands.audit import record
+from server.cli.commands.audit import record_action
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import load, open_runs, open_to_look
 from server.cli.play import forget_user
@@ -149,7 +149,7 @@ async def _delete(store: RunStore, owner: str, conversation_id: str) -> None:
                 run_id = known.busy if known is not None else None
                 fail(f"its run is at work or paused; end it first: crew cancel {run_id}")
             case "deleted":
-                await record(store, "delete", None, f"conversation {conversation_id}")
+                await record_action(store, "delete", None, f"conversation {conversation_id}")
     finally:
         await store.aclose()
 

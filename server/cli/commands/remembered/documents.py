@@ -17,7 +17,7 @@ from crew.runs.chores.chores import Chores
 from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.errors import DocumentRefused
 from crew.runs.runs import Runs
-from server.cli.commands.audit import record, user_name
+from server.cli.commands.audit import record_action, user_name
 from server.cli.commands.remembered.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import load, open_runs
@@ -107,7 +107,7 @@ async def _do(
         if action == "remove":
             for name in names:
                 await runs.documents.delete(place[0], name, *place[1:])
-                await record(runs.store, "document", None, f"deleted {place[0]}, {name}")
+                await record_action(runs.store, "document", None, f"deleted {place[0]}, {name}")
             await _read(runs, [])
             return True
         collection, user_id, conversation_id = place
@@ -143,7 +143,7 @@ async def _add(runs: Runs, names: Sequence[str], place: Place, *, as_document: b
                 collection, name, content, user_name(), user_id, conversation_id
             )
             sent.append(document)
-            await record(runs.store, "document", None, f"{collection}, {document.name}")
+            await record_action(runs.store, "document", None, f"{collection}, {document.name}")
         except OSError as error:
             print(f"crew: {visible(name)} cannot be read: {error.strerror}", file=sys.stderr)
             is_good = False

@@ -1,1 +1,4 @@
-"""What the crew would do: `replays` (of stored runs), `checked` (files before a reload)."""
+"""What the crew would do, by runs that are kept.
+
+`replays` (of stored runs), `checked` (files before a reload), `kept` (runs as files).
+"""

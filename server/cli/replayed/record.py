@@ -1,0 +1,117 @@
+"""The command record."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from crew.config.files.sources import read_sources
+from crew.config.problems import has_failed
+from crew.journal.store import RunStore
+from crew.rehearsal.files.find import FOLDER
+from crew.rehearsal.keeping.keeping import Keeper, KeptRun, rehearsals_of
+from crew.rehearsal.playing.loaded import CrewLoader
+from crew.rehearsal.replaying.recording import NotKept, read_recording
+from server.cli.exits import Exit, Folder, fail, print_problems
+from server.cli.opening import guard_process, open_to_look
+from server.cli.rehearsed.chosen import Choice
+from server.cli.rehearsed.played import How, play_folder
+from server.cli.replayed.chosen import WantedRuns
+from server.yaml_text import to_yaml
+from tools.text.texts import visible
+
+
+def record(
+    folder: Folder,
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Ids, beginnings of ids, or last.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", metavar="FILE", help="Write it there.", show_default="the standard output"
+        ),
+    ] = None,
+    as_rehearsal: Annotated[
+        bool,
+        typer.Option("--rehearsal", help="Write rehearsals for tests/, with what must hold."),
+    ] = False,
+    keep: Annotated[
+        Literal["personal"] | None,
+        typer.Option(help="Keep e-mail addresses and telephone numbers."),
+    ] = None,
+) -> None:
+    """Keep stored runs as files: what models, tools and people have said.
+
+    A cassette has one run, as JSON lines; a rehearsal names it with `cassette: FILE`. With
+    `--rehearsal` a file of rehearsals is written instead, which needs no cassette; in the crew's
+    tests/ it is played at once. Secrets, e-mail addresses, telephone numbers, and what
+    `replay.redact` of crew.yaml fits, are replaced by placeholders.
+
+    Example: [bold]crew record . last --rehearsal -o tests/slow.yaml[/]
+    """
+    guard_process()
+    if len(runs) > 1 and not as_rehearsal:
+        raise typer.BadParameter("a cassette has one run", param_hint="RUN")
+    if output is not None and output.exists():
+        fail(f"{output} is there already; remove it, or name another one")
+    store = open_to_look(folder)
+    if store is None:
+        fail("no run is kept")
+    kept = asyncio.run(_keep(store, _keeper(folder, keeps_personal=keep is not None), runs))
+    if as_rehearsal:
+        text = to_yaml(rehearsals_of(kept))
+    else:
+        text = "".join(f"{_json_of(one)}\n" for one in kept[0].cassette.documents())
+    if output is None:
+        print(visible(text), end="")
+        return
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"{output} cannot be written: {error.strerror}")
+    print(f"Wrote {output}.")
+    name = _name_in(folder, output)
+    if as_rehearsal and name is not None:
+        raise typer.Exit(play_folder(folder, How(Choice((name,)))))
+
+
+def _keeper(folder: Path, *, keeps_personal: bool) -> Keeper:
+    loaded = CrewLoader(read_sources(folder), uses_environment=True).load({}, {})
+    if has_failed(loaded.checked.problems):
+        print_problems(loaded.checked.problems, loaded.checked.files.texts)
+        raise typer.Exit(Exit.FAILED)
+    config = loaded.checked.files.crew
+    assert config is not None, "of files without errors"
+    tools = loaded.checked.tools.by_name.values()
+    return Keeper.of(config, loaded.recipe.secrets, tools, keeps_personal=keeps_personal)
+
+
+async def _keep(store: RunStore, keeper: Keeper, names: Sequence[str]) -> list[KeptRun]:
+    try:
+        rows = await WantedRuns(names).find(store)
+        kept = []
+        for row in rows:
+            try:
+                kept.append(keeper.keep(await read_recording(store, row)))
+            except NotKept as error:
+                fail(f"run {row.run_id}: {error}")
+        return kept
+    finally:
+        await store.aclose()
+
+
+def _name_in(folder: Path, output: Path) -> str | None:
+    """Return the name of a file of rehearsals in a crew's folder; None: it is none."""
+    resolved, tests = output.resolve(), (folder / FOLDER).resolve()
+    if not resolved.is_relative_to(tests):
+        return None
+    return resolved.relative_to(tests.parent).as_posix()
+
+
+def _json_of(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False)
