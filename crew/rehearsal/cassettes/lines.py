@@ -125,6 +125,7 @@ class ReturnedLine(_Moment):
     tool: str
     status: Literal["success", "error", "timeout", "denied"]
     output: JsonValue
+    # of each attempt
     seconds: float = 0.0
     # the errors of attempts before the last one
     failed: list[str] = []

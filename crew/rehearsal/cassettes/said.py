@@ -111,13 +111,11 @@ def _results(
 
 
 def _attempts(line: ReturnedLine, *, exact: bool) -> Iterator[Any]:
+    keys: dict[str, Any] = {"seconds": line.seconds} if exact and line.seconds else {}
     for error in line.failed:
-        yield {"temporary": error}
-    keys: dict[str, Any] = {}
+        yield {"temporary": error, **keys}
     if line.form is not None:
         keys["form"] = line.form.model_dump(exclude_defaults=True)
-    if exact and line.seconds:
-        keys["seconds"] = line.seconds
     if line.status == "timeout":
         yield {**keys, "hang": True}
     elif line.status == "error":

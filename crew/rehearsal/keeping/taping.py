@@ -1,7 +1,7 @@
 """A recording -> the lines of a cassette."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from pydantic_core import to_json, to_jsonable_python
 
 from agents.events import (
     AgentResponded,
+    AgentStarted,
     Compacted,
     ContextShown,
     Shown,
@@ -19,15 +20,7 @@ from agents.events import (
 from agents.helper import PREFIX
 from agents.model import Usage
 from crew.engine.approvals import edit_note
-from crew.journal.events import (
-    HandedOff,
-    ParallelStarted,
-    Paused,
-    RunFailed,
-    RunResumed,
-    RunStarted,
-    StoredEvent,
-)
+from crew.journal.events import Paused, RunFailed, RunResumed, RunStarted, StoredEvent
 from crew.journal.query import DEFAULT_PRIORITY, Answer, CallDecision
 from crew.journal.questions import Inquiry, PendingCall, Question, UnknownOutcome
 from crew.rehearsal.cassettes.lines import (
@@ -47,6 +40,8 @@ from crew.rehearsal.cassettes.lines import (
     SegmentLine,
     ShownPart,
 )
+from crew.rehearsal.replaying.doubles import seconds_of_attempt
+from crew.rehearsal.replaying.failures import Failures
 from crew.rehearsal.replaying.recording import Recording
 from tools.calls import ToolResult
 
@@ -66,8 +61,9 @@ class Taping:
     started: dict[tuple[str, str], ToolStarted] = field(default_factory=dict)
     # of them, those without a result
     waiting: dict[tuple[str, str], ToolStarted] = field(default_factory=dict)
-    # who is to answer
-    speakers: set[str] = field(default_factory=set)
+    failures: Failures = field(default_factory=Failures)
+    # of plans
+    tasks: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
     # of each call that was started, the so-many-th of its tool
     numbers: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -80,18 +76,26 @@ class Taping:
     def lines(self) -> Iterator[Line]:
         """Yield the lines of the cassette."""
         for noted in self.recording.events:
-            self._follow(noted.event)
-            yield from self._lines(noted.event, round(noted.seconds, 3))
+            at = round(noted.seconds, 3)
+            yield from self._failed(noted.event, at)
+            yield from self._lines(noted.event, at)
 
-    def _follow(self, event: StoredEvent) -> None:
-        """Note who is to answer next."""
+    def _failed(self, event: StoredEvent, at: float) -> Iterator[Line]:
+        """Yield requests without an answer, and calls without a result when a time was over."""
+        for one in self.failures.of(event):
+            agent_id, part = one.speaker
+            yield FailedLine(
+                at=at,
+                agent=f"{agent_id}/{part}" if part in self.tasks else agent_id,
+                code=one.code,
+                seconds=round(one.seconds, 3),
+                is_last=one.is_last,
+            )
         match event:
-            case RunStarted(agent_id=name) | RunResumed(agent_id=name) | HandedOff(to=name):
-                self.speakers = {name}
-            case ParallelStarted(agents=names):
-                self.speakers = set(names)
-            case AgentResponded(agent_id=name, calls=()):
-                self.speakers.discard(name)
+            case RunFailed(reason="timeout"):
+                yield from self._late([*self.waiting], at)
+            case Warned(code="member_timeout", agent_id=str(name)):
+                yield from self._late([key for key in self.waiting if key[0] == name], at)
 
     def _lines(self, event: StoredEvent, at: float) -> Iterator[Line]:
         match event:
@@ -99,6 +103,8 @@ class Taping:
                 yield SegmentLine(at=at, query=self._query(event))
             case AgentResponded():
                 yield from _answered(event, at)
+            case AgentStarted(task=task) if task:
+                self.tasks.add(task.replace("/", "."))
             case Compacted(text=text):
                 said = to_json({"summary": text}).decode()
                 yield AnsweredLine(at=at, agent=f"{PREFIX}summary", say=said)
@@ -135,34 +141,20 @@ class Taping:
                     yield SegmentLine(at=at, killed=(call.call.tool, nth))
             case RunResumed(answer=answer, expired=expired):
                 yield self._person(answer, at, expired=expired)
-            case Warned(code="member_timeout", agent_id=str(name)):
-                yield from self._late(name, at)
-            case Warned(code="member_failed", agent_id=str(name)):
-                yield FailedLine(at=at, agent=name, code="refused", is_last=True)
-            case RunFailed(reason="model", agent_id=str(name), code=code):
-                yield FailedLine(at=at, agent=name, code=code, is_last=True)
-            case RunFailed(reason="timeout"):
-                names = {name for name, _ in self.waiting} or self.speakers
-                for name in sorted(names):
-                    yield from self._late(name, at)
 
-    def _late(self, name: str, at: float) -> Iterator[Line]:
-        """Yield what was waited for when a time was over: results of tools, else a model."""
-        waiting = [key for key in self.waiting if key[0] == name]
-        for key in waiting:
+    def _late(self, keys: Iterable[tuple[str, str]], at: float) -> Iterator[Line]:
+        """Yield calls that have no result: they were too late."""
+        for key in keys:
             start = self.waiting.pop(key)
-            by: By = "crew" if start.call.tool in self.own else "tool"
             yield ReturnedLine(
                 at=at,
-                agent=name,
+                agent=key[0],
                 id=key[1],
                 tool=start.call.tool,
                 status="timeout",
                 output="",
-                by=by,
+                by="crew" if start.call.tool in self.own else "tool",
             )
-        if not waiting:
-            yield FailedLine(at=at, agent=name, code=None, is_last=True)
 
     def _query(self, started: RunStarted) -> dict[str, Any]:
         query, before = started.query, self.recording.before
@@ -211,7 +203,7 @@ class Taping:
             tool=result.tool,
             status=result.status,
             output=output,
-            seconds=round(result.duration_seconds, 3),
+            seconds=round(seconds_of_attempt(result), 3),
             failed=[one.error for one in result.failed],
             sent=sent if isinstance(sent, bool) and result.status == "error" else None,
             form=self.forms.pop(result.call_id, None),
@@ -245,8 +237,6 @@ class Taping:
 
 def _answered(event: AgentResponded, at: float) -> Iterator[Line]:
     name = f"{event.agent_id}/{event.task}" if event.task else event.agent_id
-    for one in event.failed:
-        yield FailedLine(at=at, agent=name, code=one.code, seconds=round(one.duration_seconds, 3))
     if (asked := event.asked) is not None:
         yield AskedLine(
             at=round(at - event.duration_seconds, 3),

@@ -10,15 +10,13 @@ from typing import Any
 from pydantic_core import to_json, to_jsonable_python
 
 from agents.config import ModelConfig
-from agents.errors import RETRYABLE, ModelError, ModelErrorCode
+from agents.errors import ModelError
 from agents.events import (
     AgentResponded,
     Compacted,
-    FailedRequest,
     Shown,
     ToolReturned,
     ToolStarted,
-    Warned,
 )
 from agents.helper import PREFIX
 from agents.model import (
@@ -34,6 +32,7 @@ from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed
 from crew.journal.questions import FormCall, Inquiry
 from crew.rehearsal.doubles.world import AskedModel, World
+from crew.rehearsal.replaying.failures import FailedAnswer, Failures, Speaker, task_or_call
 from crew.rehearsal.replaying.recording import Recording
 from tools.calls import ToolCall, ToolResult
 from tools.clock import Clock
@@ -41,9 +40,6 @@ from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
 from tools.forms import FormsNeeded
-
-# an agent, and the task or the call that it is for
-Speaker = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -58,27 +54,26 @@ class RecordedDoubles:
     # something was wanted that is not recorded: what, in words
     missing: str = ""
     is_missing: asyncio.Event = field(default_factory=asyncio.Event)
-    said: dict[Speaker, deque[AgentResponded | FailedRequest]] = field(init=False)
+    said: dict[Speaker, deque[AgentResponded | FailedAnswer]] = field(init=False)
     compacted: deque[str] = field(init=False)
     results: dict[tuple[str, str], deque[ToolResult]] = field(init=False)
     alike: dict[str, deque[ToolResult]] = field(init=False)
     shown: dict[tuple[str, str], str] = field(init=False)
     forms: dict[str, FormCall] = field(init=False)
-    # how agents end that have no answer left
-    ends: dict[str, ModelErrorCode | None] = field(init=False)
     # the run's own time was over while something was waited for
     is_late: bool = False
 
     def __post_init__(self) -> None:
         self.said, self.results = defaultdict(deque), defaultdict(deque)
         self.alike, self.shown, self.forms = defaultdict(deque), {}, {}
-        self.compacted, self.ends = deque(), {}
+        self.compacted, failures = deque(), Failures()
         called: dict[tuple[str, str], ToolStarted] = {}
         for noted in self.recording.events:
+            for failed in failures.of(noted.event):
+                self.said[failed.speaker].append(failed)
             match noted.event:
                 case AgentResponded() as event:
-                    speaker = event.agent_id, (event.within or event.task).replace("/", ".")
-                    self.said[speaker] += [*event.failed, event]
+                    self.said[event.agent_id, task_or_call(event)].append(event)
                 case Compacted(text=text):
                     self.compacted.append(text)
                 case ToolStarted() as event:
@@ -96,12 +91,8 @@ class RecordedDoubles:
                         self.alike[made].append(result)
                 case Paused(question=Inquiry() as question):
                     self.forms |= {one.asked.call.id: one for one in question.waiting}
-                case Warned(code="member_failed" | "member_timeout" as code, agent_id=str(name)):
-                    self.ends[name] = None if code == "member_timeout" else "refused"
                 case RunFailed(reason="timeout"):
                     self.is_late = True
-                case RunFailed(reason="model", agent_id=str(name), code=code):
-                    self.ends[name] = _code(code)
 
     def model(self, config: ModelConfig, script: Model | None) -> Model:
         """See Doubles."""
@@ -130,11 +121,6 @@ class RecordedDoubles:
         """Let the time of an answer pass."""
         if self.takes_time and seconds > 0:
             await self.clock.sleep(seconds)
-
-
-def _code(code: str) -> ModelErrorCode:
-    found: ModelErrorCode = next((one for one in ModelErrorCode.__args__ if one == code), "refused")  # type: ignore[attr-defined]
-    return found
 
 
 def _alike(agent_id: str, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -185,20 +171,16 @@ class RecordedModel:
         queue = doubles.said.get((agent_id, request.part))
         if queue:
             match queue.popleft():
-                case FailedRequest(code=code, duration_seconds=seconds):
+                case FailedAnswer(code=None):
+                    # it was too late
+                    await asyncio.get_running_loop().create_future()
+                case FailedAnswer(code=str(code), seconds=seconds, is_last=is_last):
                     await doubles.wait(seconds)
-                    raise ModelError(_code(code), f"{self.name}: {code}, as it was recorded")
+                    text = f"{self.name}: {code}, as it was recorded"
+                    raise ModelError(code, text, final=is_last)
                 case AgentResponded() as event:
                     await doubles.wait(event.duration_seconds)
                     return _reply_of(event, request.part)
-        if agent_id in doubles.ends:
-            ended = doubles.ends[agent_id]
-            if ended is None:
-                # it was too late
-                await asyncio.get_running_loop().create_future()
-            # once for each request that was made of it
-            text = f"{self.name}: {ended}, as it was recorded"
-            raise ModelError(ended or "refused", text, final=ended in RETRYABLE)
         await doubles.miss(f"a further answer of {agent_id}")
         raise AssertionError("it never returns")
 
@@ -248,10 +230,10 @@ class _RecordedTool:
         assert result is not None, "a missing one never returns"
         failed = doubles.world.given.get(context.key, (0, 0))[0]
         doubles.world.given[context.key] = failed + 1, result
+        await doubles.wait(seconds_of_attempt(result))
         if failed < len(result.failed):
             # an attempt before the last one
             raise TemporaryError(result.failed[failed].error)
-        await doubles.wait(result.duration_seconds - sum(one.wait_seconds for one in result.failed))
         await doubles.world.end()
         if result.status == "success":
             return doubles.shown.get((context.agent_id, result.call_id), result.output)
@@ -272,3 +254,9 @@ class _RecordedTool:
             return own.popleft()
         alike = doubles.alike.get(_alike(context.agent_id, self.tool.name, arguments))
         return alike.popleft() if alike else None
+
+
+def seconds_of_attempt(result: ToolResult) -> float:
+    """Return how long each attempt of a call took: all the same, as only their sum is recorded."""
+    waits = sum(one.wait_seconds for one in result.failed)
+    return max(0.0, result.duration_seconds - waits) / (len(result.failed) + 1)
