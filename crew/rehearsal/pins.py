@@ -59,7 +59,12 @@ def read_pins(folder: Path) -> Pins | None:
         text = (folder / LOCK).read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
-    found = json.loads(text)
+    except UnicodeDecodeError:
+        text = ""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
     if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
         raise ValueError(f"{LOCK} is no file of pins; crew test --pin writes it")
     return found

@@ -22,6 +22,8 @@ AuditAction = Literal[
 ]
 # in place of an address: a user of the machine itself
 LOCAL = "local"
+# before the name of an account of the machine
+LOCAL_USER = "os:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The lines of a cassette."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -8,12 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 
 # of a file
 MAX_CASSETTE_BYTES = 32_000_000
+# a year
+LONGEST_SECONDS = 31_536_000
 # what stands for a tool that was not called
 By = Literal["tool", "person", "cache", "crew"]
 
 
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS)]
+
+
 class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class CassetteHeader(_Line):
@@ -25,15 +30,32 @@ class CassetteHeader(_Line):
     revision: str
     # of the engine
     version: str
-    # when the run began, as RFC 3339
-    at: str
+    # when the run began
+    at: Annotated[str, Field(pattern=r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")]
     # what the cassette has, and what it has not
     captured: dict[str, bool]
 
 
 class _Moment(_Line):
     # in seconds since the start
-    at: float
+    at: Seconds
+
+
+class CassetteMessage(_Line):
+    """A message before the query."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str
+
+
+class CassetteQuery(_Line):
+    """A query."""
+
+    text: str
+    user: str = ""
+    agent: str | None = None
+    history: list[CassetteMessage] = []
+    priority: int | None = None
 
 
 class SegmentLine(_Moment):
@@ -41,7 +63,7 @@ class SegmentLine(_Moment):
 
     type: Literal["segment"] = "segment"
     # of the first one: as the key `query` of a rehearsal
-    query: dict[str, JsonValue] | None = None
+    query: CassetteQuery | None = None
     # the process was killed during this call: a tool, and the so-many-th of its calls
     killed: tuple[str, int] | None = None
 
@@ -82,7 +104,7 @@ class AnsweredLine(_Moment):
     agent: str
     say: str
     calls: list[SaidCall] = []
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     model: str = ""
     usage: SaidUsage | None = None
 
@@ -94,7 +116,7 @@ class FailedLine(_Moment):
     agent: str
     # of the failure; None: no answer came before a time was over
     code: str | None
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     # no other request was made
     is_last: bool = False
 
@@ -126,9 +148,10 @@ class ReturnedLine(_Moment):
     status: Literal["success", "error", "timeout", "denied"]
     output: JsonValue
     # of each attempt
-    seconds: float = 0.0
-    # the errors of attempts before the last one
+    seconds: Seconds = 0.0
+    # the errors of attempts before the last one, and whether nothing had gone out in them
     failed: list[str] = []
+    failed_unsent: bool = False
     # of a call that failed: whether anything went out, where it is known
     sent: bool | None = None
     form: CassetteForm | None = None
@@ -158,7 +181,7 @@ class PersonLine(_Moment):
     decisions: list[SaidDecision] = []
     by: str = ""
     # since the pause
-    waited: float = 0.0
+    waited: Seconds = 0.0
     expired: bool = False
 
 
@@ -192,6 +215,38 @@ Line = (
 LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="type")])
 
 
+# by type of line: what people, models and tools have said in it
+CONTENTS = {
+    "answered": ("say",),
+    "called": ("arguments",),
+    "returned": ("output", "failed"),
+    "person": ("text",),
+}
+Contents = Callable[[Any], Any]
+
+
+def with_contents(line: Mapping[str, Any], change: Contents) -> dict[str, Any]:
+    """Return a line, JSON, with what was said in it changed; nothing else."""
+    found = {
+        key: change(one) if key in CONTENTS.get(line["type"], ()) else one
+        for key, one in line.items()
+    }
+    if (query := line.get("query")) is not None:
+        said = ("text", "user", "history")
+        found["query"] = {key: change(one) if key in said else one for key, one in query.items()}
+    if line.get("calls"):
+        found["calls"] = [{**one, "arguments": change(one["arguments"])} for one in line["calls"]]
+    if line.get("form"):
+        found["form"] = {**line["form"], "message": change(line["form"]["message"])}
+    if line.get("decisions"):
+        said = ("reason", "result", "arguments")
+        found["decisions"] = [
+            {key: change(one) if key in said else one for key, one in decision.items()}
+            for decision in line["decisions"]
+        ]
+    return found
+
+
 class WrongCassette(Exception):
     """A file is no cassette."""
 
@@ -223,9 +278,9 @@ def read_cassette(text: str) -> Cassette:
     Raises:
         WrongCassette: it is none, or was edited so that it is none any more.
     """
-    rows = text.splitlines()
-    if not rows:
-        raise WrongCassette(1, "the file is empty; crew record writes cassettes")
+    rows = text.split("\n")
+    if not text.strip():
+        raise WrongCassette(1, "the file is empty")
     try:
         header = CassetteHeader.model_validate_json(rows[0])
     except ValidationError as error:

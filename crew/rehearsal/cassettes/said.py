@@ -39,7 +39,8 @@ def said_in(cassette: Cassette, *, exact: bool) -> dict[str, Any]:
         match line:
             case SegmentLine(query=query, killed=killed):
                 if query is not None:
-                    found["query"] = query["text"] if set(query) == {"text"} else query
+                    keys = query.model_dump(exclude_defaults=True)
+                    found["query"] = query.text if set(keys) == {"text"} else keys
                 if killed is not None:
                     tool, nth = killed
                     fault = {"kill": "during", "event": "tool_start", "tool": tool}
@@ -57,7 +58,9 @@ def said_in(cassette: Cassette, *, exact: bool) -> dict[str, Any]:
                     arguments[other.agent, other.id] = other.arguments
     found["says"] = dict(says)
     found["returns"] = {
-        tool: _results(lines, [arguments[one.agent, one.id] for one in lines], exact=exact)
+        tool: _results(
+            lines, [arguments.get((one.agent, one.id), {}) for one in lines], exact=exact
+        )
         for tool, lines in returned.items()
     }
     for fault in faults:
@@ -112,8 +115,9 @@ def _results(
 
 def _attempts(line: ReturnedLine, *, exact: bool) -> Iterator[Any]:
     keys: dict[str, Any] = {"seconds": line.seconds} if exact and line.seconds else {}
+    unsent = {"sent": False} if line.failed_unsent else {}
     for error in line.failed:
-        yield {"temporary": error, **keys}
+        yield {"temporary": error, **unsent, **keys}
     if line.form is not None:
         keys["form"] = line.form.model_dump(exclude_defaults=True)
     if line.status == "timeout":

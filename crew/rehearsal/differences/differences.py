@@ -49,7 +49,7 @@ def _values(
     named: set[tuple[str, ...]] = set()
     for path in dict.fromkeys((*then, *now)):
         before, after = then.get(path, NOTHING), now.get(path, NOTHING)
-        if before.value == after.value:
+        if before.value == after.value or _is_filled(path, then, now):
             continue
         changed = [one for one in _wholes_of(path) if (one in wholes_then) != (one in wholes_now)]
         if changed:
@@ -61,6 +61,20 @@ def _values(
         more = is_more(path, before.value, after.value)
         text = change_text(path, before.value, after.value)
         yield Difference(text, before.source, after.source, more)
+
+
+def _is_filled(path: tuple[str, ...], *both: Mapping[tuple[str, ...], Leaf]) -> bool:
+    """Return whether one version has nothing there, and the other what has paths of its own."""
+    for one, other in (both, both[::-1]):
+        is_empty = path in one and one[path].value in ({}, [], None)
+        size = len(path)
+        if (
+            is_empty
+            and path not in other
+            and any(len(at) > size and at[:size] == path for at in other)
+        ):
+            return True
+    return False
 
 
 def _wholes_of(path: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -6,9 +6,12 @@ from typing import Any
 
 from crew.assembly.checked import Checked
 from crew.config.files.document import Document, YamlPath
+from tools.config.approval import ApprovalConfig
 
 # agents are files of their own; tools have two places
 APART = ("agents", "tools")
+# true alone, or a mapping
+APPROVAL = "requires_approval"
 # by what the entries of some lists are known
 KEYS = ("signal", "name", "kind", "id")
 
@@ -39,9 +42,13 @@ def leaves_of(checked: Checked) -> dict[tuple[str, ...], Leaf]:
             source = _source(files.agent_files[agent_id], written)
             found["agents", agent_id, *path] = Leaf(value, source)
     for name, config in files.tools.items():
-        data = config.model_dump(mode="json", by_alias=True)
+        data, document = config.model_dump(mode="json", by_alias=True), files.tool_files[name]
+        if is_plain := data.get(APPROVAL) is True:
+            # the same as a mapping that says nothing else
+            data[APPROVAL] = ApprovalConfig().model_dump(mode="json", by_alias=True)
         for path, written, value in _leaves(data, (), ("tools", name)):
-            found["tools", name, *path] = Leaf(value, _source(files.tool_files[name], written))
+            place = written[:3] if is_plain and path[0] == APPROVAL else written
+            found["tools", name, *path] = Leaf(value, _source(document, place))
     return found
 
 

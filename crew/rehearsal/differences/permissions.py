@@ -4,11 +4,13 @@ from typing import Any
 
 from tools.definition import Reach
 
-# from more care to less: a call that may be repeated, or acts where it only read
-CARE = {"read": 0, "once": 1, "idempotent": 2}
+# the one change of an effect after which a tool is handled with more care
+MORE_CARE = ("idempotent", "once")
 # what may come after text of others, from more care to less
 AFTER = {"refuse": 0, "approve": 1, "allow": 2}
 BUDGETS = frozenset({"max_tokens_per_call", "max_tokens_per_day", "max_cost_per_day_usd"})
+# of an argument
+LIMITS = frozenset({"pattern", "maximum", "minimum", "maxLength", "maxItems", "format", "const"})
 LISTS = ("hosts", "runs", "reads", "writes")
 
 
@@ -27,11 +29,20 @@ def is_more(path: tuple[str, ...], then: Any, now: Any) -> bool:
         case ("settings", ("allow_client_system" | "show_prompts")):
             return bool(now) and not then
         case ("tools", _, "effect"):
-            return CARE.get(str(now), 2) != CARE.get(str(then), 2) and now != "read"
+            # what only reads is called in dry runs, and again after a failure
+            return (then, now) != MORE_CARE
+        case ("tools", _, "parameters", *_, "enum"):
+            return then is not None and (now is None or bool({*map(str, now)} - {*map(str, then)}))
+        case ("tools", _, "parameters", *_) if last in LIMITS:
+            return then is not None and now != then
         case ("tools", _, "untrusted"):
             return bool(then) and not now
-        case ("tools", _, "requires_approval", *_):
+        case ("tools", _, "requires_approval"):
             return bool(then) and not now
+        case ("tools", _, "requires_approval", "when", *_):
+            return True
+        case ("tools", _, "requires_approval", ("edit" | "answer" | "remember")):
+            return bool(now) and now != then
         case ("notify", _, ("url" | "to" | "on")):
             return True
     return False

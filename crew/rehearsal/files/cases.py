@@ -193,6 +193,8 @@ class _Reader:
         whole = merged(defaults, base) if defaults is not None else base
         if given is None or given.value is None:
             yield self._case(file, str(name.value), "", whole, {})
+        elif given.value == []:
+            self.raw.refuse(given, "not-a-case", "there are no cases, so nothing would be played")
         elif isinstance(given.value, list):
             for number, one in enumerate(given.value, 1):
                 yield from self._listed(file, str(name.value), number, whole, one)

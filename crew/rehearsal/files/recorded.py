@@ -26,13 +26,17 @@ def over_cassette(folder: Path, node: Node) -> Node:
     if name.startswith(("..", "/")):
         raise NoCassette("name a file of the crew's folder")
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise NoCassette(f"{name} leads out of the crew's folder")
     try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise NoCassette(f"{name} leads out of the crew's folder")
+        if not path.is_file():
+            raise NoCassette(f"there is no file {name}")
         with path.open("rb") as file:
             packed = file.read(MAX_CASSETTE_BYTES + 1)
     except OSError as error:
         raise NoCassette(f"{name} cannot be read: {error.strerror}") from None
+    except (RuntimeError, ValueError):
+        raise NoCassette(f"{given.value!r} is the name of no file") from None
     if len(packed) > MAX_CASSETTE_BYTES:
         raise NoCassette(f"{name} is longer than {MAX_CASSETTE_BYTES:,} bytes")
     try:

@@ -5,11 +5,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import to_json
+
 from crew.config.keys.crew_file import CrewConfig
 from crew.journal.events import RunFailed
-from crew.rehearsal.cassettes.lines import LINE, Cassette, CassetteHeader
+from crew.rehearsal.cassettes.lines import LINE, Cassette, CassetteHeader, with_contents
 from crew.rehearsal.cassettes.redaction import Redactor
 from crew.rehearsal.cassettes.said import said_in
+from crew.rehearsal.files.nodes import VARIABLE
 from crew.rehearsal.keeping.expecting import expected_of
 from crew.rehearsal.keeping.taping import Taping
 from crew.rehearsal.replaying.recording import NotKept, Recording
@@ -40,8 +43,13 @@ class KeptRun:
         said = said_in(self.cassette, exact=False)
         query = said["query"]
         text = " ".join((query if isinstance(query, str) else query["text"]).split())
+        written = to_json(said).decode()
+        names = sorted(set(VARIABLE.findall(written)))
+        # what looks like a variable of a rehearsal stands for itself
+        itself = {"cases": [{"name": "recorded", **{one: f"<<{one}>>" for one in names}}]}
         name = text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "…"
-        return {"name": name, **said, "expect": self.expect}
+        name = name.replace("<<", "< <")
+        return {"name": name, **said, "expect": self.expect, **(itself if names else {})}
 
 
 @dataclass(slots=True)
@@ -85,7 +93,11 @@ class Keeper:
             raise NotKept("it was cancelled from outside")
         lines = [one.model_dump(mode="json") for one in Taping(recording, self.own).lines()]
         expect = expected_of(recording, self.tools)
-        self.redactor.learn([lines, expect])
+        found: list[Any] = []
+        # what was said is all that is looked at, and changed
+        for line in lines:
+            with_contents(line, found.append)
+        self.redactor.learn(found)
         row = recording.row
         header = CassetteHeader(
             v=1,
@@ -96,8 +108,13 @@ class Keeper:
             at=rfc3339(recording.start),
             captured=CAPTURED,
         )
-        safe = [LINE.validate_python(one) for one in self.redactor.redact(lines)]
-        return KeptRun(Cassette(header, safe), self.redactor.redact(expect))
+        redact = self.redactor.redact
+        safe = [LINE.validate_python(with_contents(one, redact)) for one in lines]
+        calls = [
+            {**one, "arguments": redact(one["arguments"])} if "arguments" in one else one
+            for one in expect["calls"]
+        ]
+        return KeptRun(Cassette(header, safe), {**expect, "calls": calls})
 
 
 def rehearsals_of(kept: Sequence[KeptRun]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed, RunResumed, RunStarted, StoredEvent
 from crew.journal.query import DEFAULT_PRIORITY, Answer, CallDecision
 from crew.journal.questions import Inquiry, PendingCall, Question, UnknownOutcome
+from crew.journal.records.audit import LOCAL_USER
 from crew.rehearsal.cassettes.lines import (
     AnsweredLine,
     AskedLine,
@@ -30,6 +31,8 @@ from crew.rehearsal.cassettes.lines import (
     By,
     CalledLine,
     CassetteForm,
+    CassetteMessage,
+    CassetteQuery,
     FailedLine,
     Line,
     PersonLine,
@@ -156,23 +159,20 @@ class Taping:
                 by="crew" if start.call.tool in self.own else "tool",
             )
 
-    def _query(self, started: RunStarted) -> dict[str, Any]:
+    def _query(self, started: RunStarted) -> CassetteQuery:
         query, before = started.query, self.recording.before
-        found: dict[str, Any] = {"text": query.text}
-        if query.user_id:
-            found["user"] = query.user_id
-        if query.agent_id is not None:
-            found["agent"] = query.agent_id
-        earlier = [{"role": one.role, "content": one.content} for one in query.history]
+        earlier = [CassetteMessage(role=one.role, content=one.content) for one in query.history]
         for one in before.exchanges:
             if one.position is not None:
-                earlier.append({"role": "user", "content": one.query})
-                earlier.append({"role": "assistant", "content": one.answer})
-        if earlier:
-            found["history"] = earlier
-        if query.priority != DEFAULT_PRIORITY:
-            found["priority"] = query.priority
-        return found
+                earlier.append(CassetteMessage(role="user", content=one.query))
+                earlier.append(CassetteMessage(role="assistant", content=one.answer))
+        return CassetteQuery(
+            text=query.text,
+            user=query.user_id,
+            agent=query.agent_id,
+            history=earlier,
+            priority=None if query.priority == DEFAULT_PRIORITY else query.priority,
+        )
 
     def _called(self, event: ToolStarted, at: float) -> Iterator[Line]:
         key = event.agent_id, event.call.id
@@ -205,6 +205,8 @@ class Taping:
             output=output,
             seconds=round(seconds_of_attempt(result), 3),
             failed=[one.error for one in result.failed],
+            # a call that acts once is tried again only then
+            failed_unsent=bool(result.failed) and start is not None and start.once,
             sent=sent if isinstance(sent, bool) and result.status == "error" else None,
             form=self.forms.pop(result.call_id, None),
             by=self._by(result, key),
@@ -229,7 +231,8 @@ class Taping:
             at=at,
             text=answer.text,
             decisions=known,
-            by=answer.by,
+            # not the name of an account of the machine
+            by="" if answer.by.startswith(LOCAL_USER) else answer.by,
             waited=round(max(0.0, at - since), 3),
             expired=expired,
         )
@@ -239,7 +242,7 @@ def _answered(event: AgentResponded, at: float) -> Iterator[Line]:
     name = f"{event.agent_id}/{event.task}" if event.task else event.agent_id
     if (asked := event.asked) is not None:
         yield AskedLine(
-            at=round(at - event.duration_seconds, 3),
+            at=round(max(0.0, at - event.duration_seconds), 3),
             agent=name,
             prompt=asked.prompt,
             tools=asked.tools,

@@ -132,7 +132,9 @@ class Rehearsal(Shape):
             known = ", ".join((*STARTS, "cassette"))
             raise between_keys(f"a rehearsal has one of {known}")
         if len(given) > 1:
-            raise between_keys(f"a rehearsal has either {given[0]} or {given[1]}", given[1])
+            # a cassette has a query
+            first = "cassette" if self.cassette else given[0]
+            raise between_keys(f"a rehearsal has either {first} or {given[1]}", given[1])
         if self.turns and self.answers:
             raise between_keys("each of the turns has its own answers", "answers")
         return self

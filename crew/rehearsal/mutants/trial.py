@@ -2,6 +2,7 @@
 
 import multiprocessing
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -48,8 +49,9 @@ class Trials:
             yield from map(self.try_one, mutants)
             return
         _Shared.trials, _Shared.mutants = self, mutants
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap(_try_shared, range(len(mutants)))
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+            yield from pool.map(_try_shared, range(len(mutants)))
 
     def try_one(self, mutant: Mutant) -> Trial:
         """Try a mutant."""

@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -102,14 +103,21 @@ class Suite:
         Args:
             cases: some of the suite's.
             jobs: processes at most.
+
+        Raises:
+            BrokenProcessPool: one of the processes was killed.
         """
         jobs = min(jobs, -(-len(cases) // PER_PROCESS))
         if jobs < 2:
             yield from map(self.play, cases)
             return
         _Shared.suite, _Shared.cases = self, cases
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap(_play_shared, range(len(cases)), chunksize=8)
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+            try:
+                yield from pool.map(_play_shared, range(len(cases)), chunksize=8)
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def play(self, case: Case) -> Result:
         """Play a rehearsal."""

@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from crew.journal.records.audit import LOCAL, AuditAction, AuditEntry
+from crew.journal.records.audit import LOCAL, LOCAL_USER, AuditAction, AuditEntry
 from crew.journal.store import RunStore
 from server.cli.exits import HERE, Folder, say_none
 from server.cli.opening import open_to_look
@@ -34,7 +34,7 @@ def user_name() -> str:
     except (OSError, KeyError):
         # a user without a name, as in some containers
         name = str(os.getuid())
-    return f"os:{name}"
+    return f"{LOCAL_USER}{name}"
 
 
 def audit(

@@ -4,11 +4,13 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 
+from crew.config.files.sources import CREW_FILE
 from crew.config.report import problems_document
 from crew.rehearsal.covering.counts import CoverageCounts
 from crew.rehearsal.covering.units import Area
@@ -58,6 +60,8 @@ def play_folder(folder: Path, how: How) -> int:
         NothingChosen, WrongExpression
     """
     started = time.perf_counter()
+    if not (folder / CREW_FILE).exists():
+        fail(f"there is no crew in {folder}: it has no {CREW_FILE}", Exit.USAGE)
     suite = Suite.read(folder, may_act=how.may_act)
     if suite.problems:
         if how.as_lines:
@@ -70,7 +74,10 @@ def play_folder(folder: Path, how: How) -> int:
         pin(folder, suite.loader.load(_environment(suite), {}))
         print(f"Wrote {folder / LOCK}.", file=sys.stderr)
     cases = how.choice.of(suite.cases, folder)
-    results = _play(suite, cases, how)
+    try:
+        results = _play(suite, cases, how)
+    except BrokenProcessPool:
+        fail("a process that played rehearsals was killed; try --jobs 1")
     keep_failed(folder, results)
     seconds = time.perf_counter() - started
     coverage = CoverageCounts(suite.units)

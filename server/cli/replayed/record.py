@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from crew.config.files.sources import read_sources
+from crew.config.files.sources import ENDINGS, read_sources
+from crew.config.files.yaml_reader import MAX_BYTES
 from crew.config.problems import has_failed
 from crew.journal.store import RunStore
 from crew.rehearsal.files.find import FOLDER
@@ -58,12 +59,17 @@ def record(
         raise typer.BadParameter("a cassette has one run", param_hint="RUN")
     if output is not None and output.exists():
         fail(f"{output} is there already; remove it, or name another one")
+    if output is not None and as_rehearsal and output.suffix not in ENDINGS:
+        text = f"rehearsals are read of files that end with {' or '.join(sorted(ENDINGS))}"
+        raise typer.BadParameter(text, param_hint="-o")
     store = open_to_look(folder)
     if store is None:
         fail("no run is kept")
     kept = asyncio.run(_keep(store, _keeper(folder, keeps_personal=keep is not None), runs))
     if as_rehearsal:
         text = to_yaml(rehearsals_of(kept))
+        if len(text.encode()) > MAX_BYTES:
+            fail(f"a file of rehearsals has {MAX_BYTES:,} bytes at most; keep fewer runs in it")
     else:
         text = "".join(f"{_json_of(one)}\n" for one in kept[0].cassette.documents())
     if output is None:
@@ -107,6 +113,8 @@ async def _keep(store: RunStore, keeper: Keeper, names: Sequence[str]) -> list[K
 
 def _name_in(folder: Path, output: Path) -> str | None:
     """Return the name of a file of rehearsals in a crew's folder; None: it is none."""
+    if output.suffix not in ENDINGS:
+        return None
     resolved, tests = output.resolve(), (folder / FOLDER).resolve()
     if not resolved.is_relative_to(tests):
         return None

@@ -36,6 +36,8 @@ def differing(folder: Path, file: str, change: dict[str, Any]) -> list[Differenc
         ("agents/desk.yaml", {"temperature": 0.1}, ["agent desk: temperature none → 0.1"], False),
         ("tools.yaml", {"tools.restart.requires_approval": None}, ["tool restart: no longer asks a person"], True),
         ("tools.yaml", {"tools.look.requires_approval": True}, ["tool look: asks a person"], False),
+        ("tools.yaml", {"tools.restart.requires_approval": True}, ["tool restart: approval: deadline_seconds 900.0 → none"], False),
+        ("tools.yaml", {"tools.restart.effect": "read"}, ["tool restart: effect once → read"], True),
         ("tools.yaml", {"tools.restart.effect": "idempotent"}, ["tool restart: effect once → idempotent"], True),
         ("tools.yaml", {"tools.look.effect": "once"}, ["tool look: effect read → once"], True),
         ("tools.yaml", {"tools.restart.requires_approval": {"deadline_seconds": 60, "on_deadline": "refuse"}}, ["tool restart: approval: deadline_seconds 900.0 → 60.0"], False),

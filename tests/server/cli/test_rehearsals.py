@@ -187,3 +187,20 @@ def test_pins_and_mutants(tmp_path: Path):
     assert shown.returncode == 1
     assert "survived  tools.yaml:" in shown.stdout
     assert "rehearse a run that reaches it" in shown.stdout
+
+
+def test_a_folder_without_a_crew(tmp_path: Path):
+    for folder in (tmp_path, tmp_path / "none", tmp_path / "crew.yaml"):
+        done = crew("test", folder)
+        assert (done.returncode, done.stderr) == (
+            2,
+            f"crew: there is no crew in {folder}: it has no crew.yaml\n",
+        )
+
+
+def test_pins_that_cannot_be_read(tmp_path: Path):
+    folder = copy_example("routing", tmp_path)
+    (folder / "tests" / "asked.lock").write_bytes(b"\xff")
+    done = crew("test", folder)
+    assert done.returncode == 1
+    assert "tests/asked.lock is no file of pins; crew test --pin writes it" in done.stderr

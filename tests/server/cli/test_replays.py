@@ -112,5 +112,7 @@ def test_a_cassette_is_named_by_a_rehearsal(folder: Path):
     )
     played = crew("test", folder, "tests/tape.yaml")
     assert (played.returncode, played.stderr) == (0, ""), played.stdout
+    no_yaml = crew("record", folder, "last", "--rehearsal", "-o", tests / "new.txt")
+    assert (no_yaml.returncode, "rehearsals are read of files" in no_yaml.stderr) == (2, True)
     both = crew("record", folder, "last", "last")
     assert (both.returncode, "a cassette has one run" in both.stderr) == (2, True)
