@@ -40,7 +40,7 @@ COMMANDS = {
     ),
     "record": (
         "replayed.record",
-        "Keep stored runs as files: cassettes, or rehearsals; without secrets and personal data.",
+        "Keep stored runs as files: what models, tools and people have said.",
     ),
     "diff": (
         "replayed.differing",
