@@ -45,7 +45,8 @@ def test_every_character_is_in_a_piece(words: list[str], tokens: int, overlap: i
     assert starts == sorted(set(starts))
     for one, following in pairwise(pieces):
         shared = text[following.start : one.end]
-        assert count_tokens(shared) <= overlap + 2
+        # the same is true of what two pieces share, which is cut by words
+        assert count_tokens(shared) <= 1.3 * overlap + 4
 
 
 def test_places_are_headings_or_marks():
