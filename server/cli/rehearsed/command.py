@@ -1,5 +1,7 @@
 """The command test."""
 
+import importlib
+import importlib.util
 import os
 import secrets
 from pathlib import Path
@@ -8,11 +10,11 @@ from typing import Annotated
 import typer
 
 from crew.rehearsal.covering.units import AREAS, Area
+from server.cli.exits import Exit, fail
 from server.cli.opening import guard_process
 from server.cli.rehearsed.chosen import Choice, NothingChosen
 from server.cli.rehearsed.expressions import WrongExpression
 from server.cli.rehearsed.played import How, play_folder
-from server.cli.rehearsed.watching import watch_folder
 
 
 def test(
@@ -115,7 +117,11 @@ def test(
     )
     try:
         if watch:
-            watch_folder(folder, how)
+            if importlib.util.find_spec("watchfiles") is None:
+                fail("--watch needs watchfiles: pip install 'crewline[reload]'", Exit.USAGE)
+            # only an extra has what it needs
+            watching = importlib.import_module("server.cli.rehearsed.watching")
+            watching.watch_folder(folder, how)
         raise typer.Exit(play_folder(folder, how))
     except (NothingChosen, WrongExpression) as error:
         hint = "-k" if isinstance(error, WrongExpression) else "FILE"
