@@ -84,6 +84,16 @@ class CostLimits(Shape):
     output_token_price_per_million: Annotated[float, Field(ge=0)] = 0.0
     """USD for a million completion tokens."""
 
+    @property
+    def has_prices(self) -> bool:
+        """Whether a call has a known cost."""
+        return bool(self.input_token_price_per_million or self.output_token_price_per_million)
+
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return what a call costs."""
+        prompt = prompt_tokens * self.input_token_price_per_million
+        return (prompt + completion_tokens * self.output_token_price_per_million) / 1e6
+
     @model_validator(mode="before")
     @classmethod
     def _aliases(cls, data: Any) -> Any:

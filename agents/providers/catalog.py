@@ -5,6 +5,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from agents.config import ModelConfig
@@ -41,8 +42,9 @@ ACCOUNT_HEADERS = {
     "OpenAI-Project": "OPENAI_PROJECT_ID",
 }
 BUILTIN_PROVIDERS = tuple(BUILTINS)
-# of a model, what answers in its place; gets what answers by the script, if there is one
-StandIn = Callable[[ModelConfig, Model | None], Model]
+# of a model, what answers in its place; gets what answers by the script, if there is one, and what
+# makes the model itself
+StandIn = Callable[[ModelConfig, Model | None, Callable[[], Model]], Model]
 
 
 class Catalog:
@@ -93,7 +95,12 @@ class Catalog:
         self._embedders: dict[tuple[Endpoint, str, int | None], VectorModel] = {}
 
     def model(
-        self, config: ModelConfig, extras: ModelExtras = NO_EXTRAS, *, has_backup: bool = False
+        self,
+        config: ModelConfig,
+        extras: ModelExtras = NO_EXTRAS,
+        *,
+        has_backup: bool = False,
+        is_itself: bool = False,
     ) -> Model:
         """Return the model that a configuration names.
 
@@ -101,26 +108,32 @@ class Catalog:
             config: names it.
             extras: what the files add to its requests.
             has_backup: whether another one is called when it fails.
+            is_itself: nothing stands in for it.
 
         Raises:
             ProviderError: there is no such provider, no key, or no script.
         """
         given = self.providers.get(config.provider, ProviderConfig())
-        asked, name = self._asked(config, extras)
+        stand_in = None if is_itself else self.stand_in
+        asked, name = self._asked(config, extras, stand_in)
         model = self._paced(asked, name, given)
         limits = limits_of(given.breaker, unless_given=config.provider != "scripted")
         model = self._breaking(model, name, limits, has_backup)
         return self._retrying(model, given.max_retries)
 
-    def _asked(self, config: ModelConfig, extras: ModelExtras) -> tuple[Model, str]:
+    def _asked(
+        self, config: ModelConfig, extras: ModelExtras, stand_in: StandIn | None
+    ) -> tuple[Model, str]:
         """Return what answers, and the name by which its endpoint is known.
 
         Raises what `model` does.
         """
-        if self.stand_in is not None:
+        if stand_in is not None:
             script = self._scripted(extras) if self.script is not None else None
+            itself = partial(self._itself, config, extras)
             # of another address it is another one, also where they have one name
-            return self.stand_in(config, script), f"{config.provider} {config.provider_url or ''}"
+            name = f"{config.provider} {config.provider_url or ''}"
+            return stand_in(config, script, itself), name
         if config.provider == "scripted":
             return self._scripted(extras), "scripted"
         endpoint = self.endpoint(config)
@@ -134,6 +147,9 @@ class Catalog:
         asked = remote.RemoteModel(self.clients[endpoint], config.model, extras)
         noted = Noting(asked, self.health, self.clock)
         return Counting(noted, self.ratios), f"{config.provider} {endpoint.path_url}"
+
+    def _itself(self, config: ModelConfig, extras: ModelExtras) -> Model:
+        return self._asked(config, extras, None)[0]
 
     def _scripted(self, extras: ModelExtras) -> Scripted:
         if self.script is None:

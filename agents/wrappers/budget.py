@@ -61,12 +61,13 @@ class Budget(Around):
             usage.running -= 1
             # also of a revision that does not block: one that does may wait for it
             usage.ended.get().set()
-        cost = self._cost(reply)
-        usage.add(reply.usage.total_tokens, cost)
+        used = reply.usage
+        cost = self.limits.cost_usd(used.prompt_tokens, used.completion_tokens)
+        usage.add(used.total_tokens, cost)
         await self._alert(emit)
         if not cost:
             return reply
-        return replace(reply, usage=replace(reply.usage, cost_usd=cost))
+        return replace(reply, usage=replace(used, cost_usd=cost))
 
     async def _wait_for_others(self) -> None:
         """Wait while the calls that are being made may use up the day: one at most goes over it."""
@@ -88,11 +89,6 @@ class Budget(Around):
         return (tokens is not None and expected_tokens >= tokens) or (
             cost_usd is not None and expected_usd >= cost_usd
         )
-
-    def _cost(self, reply: ModelReply) -> float:
-        prompt = reply.usage.prompt_tokens * self.limits.input_token_price_per_million
-        completion = reply.usage.completion_tokens * self.limits.output_token_price_per_million
-        return (prompt + completion) / 1e6
 
     def _start_day(self) -> None:
         today = int(self.clock.now().timestamp() // DAY_SECONDS)

@@ -1,5 +1,6 @@
 """What a program gives to a crew beside its files."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from agents.config import ModelConfig
@@ -20,12 +21,20 @@ class Doubles(Protocol):
     It stands below the rest: retries, breakers, approvals and deadlines are around it.
     """
 
-    def model(self, config: ModelConfig, script: Model | None) -> Model:
+    @property
+    def calls_models(self) -> bool:
+        """Whether the models themselves answer: then they need their keys."""
+        ...
+
+    def model(
+        self, config: ModelConfig, script: Model | None, itself: Callable[[], Model]
+    ) -> Model:
         """Return what answers in place of a model.
 
         Args:
             config: names the model.
             script: answers by script.yaml; None where there is none.
+            itself: makes the model; raises ProviderError.
         """
         ...
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from typing import Any
 
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
@@ -14,6 +15,8 @@ from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
 from crew.assembly.given import Given
 from crew.config.crew_files import CrewFiles
+from crew.config.keys.conversations import HELPERS
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel
 from tools.text.suggest import nearest
 
@@ -42,6 +45,41 @@ def require_provider(name: str, catalog: Catalog) -> None:
     near = nearest(name, known)
     hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"
     raise ProviderError(f"there is no provider {name!r}; {hint}")
+
+
+def named_model(crew: CrewConfig, name: str) -> ModelConfig:
+    """Return the model that a command names: one of `models`, or PROVIDER/MODEL.
+
+    Raises:
+        ProviderError: it is neither.
+    """
+    if name in crew.models:
+        return ModelConfig(model=name)
+    provider, _, model = name.partition("/")
+    known = (*BUILTIN_PROVIDERS, *crew.providers)
+    if model and provider in known:
+        return ModelConfig(model=model, provider=provider)
+    near = nearest(name, crew.models)
+    if near is None and model:
+        near = nearest(provider, known)
+    hint = f"did you mean {near!r}?" if near else "name one of models, or PROVIDER/MODEL"
+    raise ProviderError(f"there is no model {name!r}; {hint}")
+
+
+def replace_models(files: CrewFiles, model: ModelConfig) -> None:
+    """Give one model to all agents and helpers, without backups."""
+    for agent_id, agent in files.agents.items():
+        changed: dict[str, Any] = {"primary": model, "backup": None, "thinking": None}
+        files.agents[agent_id] = agent.model_copy(update=changed)
+    if (crew := files.crew) is None:
+        return
+    none = dict.fromkeys(("model", "provider", "provider_url"))
+    helpers = {
+        name: given.model_copy(update=none)
+        for name in (*HELPERS, "default")
+        if (given := getattr(crew.helpers, name)) is not None
+    }
+    files.crew = crew.model_copy(update={"helpers": crew.helpers.model_copy(update=helpers)})
 
 
 def make_model(

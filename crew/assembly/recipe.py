@@ -14,6 +14,7 @@ from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows
 from crew.assembly.checked import Checked
 from crew.assembly.given import Doubles
+from crew.assembly.models import named_model, replace_models
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools
 from crew.config.checks.credentials import check_keys
@@ -63,6 +64,8 @@ class Recipe:
     loop: LoopOwner = field(default_factory=LoopOwner, compare=False)
     # only tools that read are called
     dry: bool = False
+    # used for all agents and helpers instead of their own, without backups
+    model: str | None = None
     # models are asked; else they need no key
     asks: bool = True
     # what stands in for models and tools: then no model is called, and no key is needed
@@ -71,7 +74,8 @@ class Recipe:
     @property
     def needs_keys(self) -> bool:
         """Whether the agents' own models are called."""
-        return self.asks and self.provider is None and self.doubles is None
+        is_itself = self.doubles is None or self.doubles.calls_models
+        return self.asks and self.provider is None and is_itself
 
     def afresh(self, clock: Clock, jitter: Jitter, doubles: Doubles) -> "Recipe":
         """Return the same with doubles, and with nothing that other crews have used or learned."""
@@ -87,6 +91,7 @@ class Recipe:
             quirk_tables=QuirkTables(),
             health=Health(),
             embedding_counts=Counter(),
+            loop=LoopOwner(),
             doubles=doubles,
         )
 
@@ -110,10 +115,15 @@ class Recipe:
             sources: the files.
             imports: import Python tools and tokenizers too.
             literals: for files that were kept without them.
+
+        Raises:
+            ProviderError: `model` is none of the crew's.
         """
         environment = os.environ if self.environment is None else self.environment
         find_secrets(environment, self.secrets)
         files = read_files(sources, environment, self.secrets, literals)
+        if self.model is not None and files.crew is not None:
+            replace_models(files, named_model(files.crew, self.model))
         maker = ToolMaker(
             sources.folder, self.guards, files.api_documents, files.locked, self.servers
         )

@@ -1,6 +1,6 @@
 """All that stands in for the world of a crew, in one rehearsal."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -10,6 +10,8 @@ from agents.model import Model
 from crew.rehearsal.doubles.faults import Faults
 from crew.rehearsal.doubles.models import Answers, ModelDouble
 from crew.rehearsal.doubles.queue import Entry
+from crew.rehearsal.doubles.real import RealModel
+from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.doubles.tools import ToolDouble, ToolResults
 from crew.rehearsal.doubles.world import World
 from crew.rehearsal.files.bound import Case
@@ -27,18 +29,31 @@ class CaseDoubles:
     clock: Clock
     # tools that must not be called twice may be called where the rehearsal says `real`
     may_act: bool
+    # real models answer in place of `says`, and this pays
+    account: Account | None = None
     world: World = field(default_factory=World)
     answers: Answers = field(init=False)
     results: ToolResults = field(init=False)
     faults: Faults = field(init=False)
 
     def __post_init__(self) -> None:
-        self.answers, self.results = Answers(self.case), ToolResults(self.case)
+        self.answers = Answers(self.case)
+        self.results = ToolResults(self.case, repeats=self.calls_models)
         self.faults = Faults(self.case)
 
-    def model(self, config: ModelConfig, script: Model | None) -> Model:
+    @property
+    def calls_models(self) -> bool:
         """See Doubles."""
-        return ModelDouble(config, script, self.answers, self.faults, self.world, self.clock)
+        return self.account is not None
+
+    def model(
+        self, config: ModelConfig, script: Model | None, itself: Callable[[], Model]
+    ) -> Model:
+        """See Doubles."""
+        own = config, self.world, self.clock
+        if self.account is not None:
+            return RealModel(*own, itself(), self.faults, self.account)
+        return ModelDouble(*own, script, self.answers, self.faults)
 
     def helps(self, helper: str) -> bool:
         """See Doubles."""
@@ -53,12 +68,14 @@ class CaseDoubles:
 
     def unused(self) -> Iterator[tuple[str, str]]:
         """Yield what was given and not used: what it is, and its `file:line`."""
-        for speaker, answers in self.answers.by_speaker.items():
-            for one in answers.unused():
-                yield f"an answer of {speaker} {_left(one)}", one.source
-        for name, results in self.results.by_tool.items():
-            for result in results.unused():
-                yield f"a result of {name} {_left(result)}", result.source
+        if not self.calls_models:
+            # else models say what they like, and call what they like
+            for speaker, answers in self.answers.by_speaker.items():
+                for one in answers.unused():
+                    yield f"an answer of {speaker} {_left(one)}", one.source
+            for name, results in self.results.by_tool.items():
+                for result in results.unused():
+                    yield f"a result of {name} {_left(result)}", result.source
         for number in self.faults.unused():
             yield "a fault has not occurred", self.case.source("faults", number)
 

@@ -4,8 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from agents.config import ModelConfig
+from agents.errors import ModelError
+from agents.model import ModelRequest
 from crew.rehearsal.files.bound import Case
 from crew.rehearsal.keys.faults import Fault
+from tools.clock import Clock
 
 
 @dataclass(slots=True)
@@ -16,9 +20,27 @@ class Faults:
     seen: Counter[int] = field(default_factory=Counter)
     used: Counter[int] = field(default_factory=Counter)
 
-    def model(self, agent_id: str, provider: str) -> Fault | None:
-        """Return what goes wrong with a request; it counts as made."""
-        return self._find("model", (agent_id, provider))
+    async def occur(self, config: ModelConfig, request: ModelRequest, clock: Clock) -> int | None:
+        """Let go wrong what goes wrong with a request, which counts as made.
+
+        Returns:
+            After how many characters the answer breaks off; None: it does not.
+
+        Raises:
+            ModelError: it fails.
+        """
+        fault = self._find("model", (request.agent_id, config.provider))
+        if fault is None:
+            return None
+        if fault.slow is not None:
+            await clock.sleep(fault.slow)
+        if fault.fail is not None:
+            text = f"{config.model}: a fault of the rehearsal: {fault.fail}"
+            # the code is one of models: the file was checked
+            raise ModelError(fault.fail, text, retry_after_seconds=fault.retry_after)  # type: ignore[arg-type]
+        if fault.garbled:
+            raise ModelError("unreadable", f"{config.model}: a fault of the rehearsal: garbled")
+        return fault.cut
 
     def tool(self, name: str) -> Fault | None:
         """Return what goes wrong with an attempt of a call; it counts as made."""

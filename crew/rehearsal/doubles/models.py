@@ -2,28 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
-from agents.config import ModelConfig
 from agents.errors import ModelError
-from agents.model import (
-    NO_USAGE,
-    EmitModelEvent,
-    Model,
-    ModelReply,
-    ModelRequest,
-    RequestEnded,
-    TextDelta,
-    Usage,
-)
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, TextDelta, Usage
 from agents.providers.scripted import Heard, Rule
 from crew.rehearsal.doubles.faults import Faults
 from crew.rehearsal.doubles.queue import Entry, InOrder
-from crew.rehearsal.doubles.world import AskedModel, World
+from crew.rehearsal.doubles.standing import StandInModel
 from crew.rehearsal.files.bound import Case
 from crew.rehearsal.keys.models import SaidAnswer
 from tools.calls import ToolCall
-from tools.clock import Clock
 
 
 class Answers:
@@ -65,56 +53,17 @@ def _is_shown(answer: SaidAnswer, heard: Heard) -> bool:
 
 
 @dataclass(frozen=True)
-class ModelDouble:
-    """Answers in place of a model."""
+class ModelDouble(StandInModel):
+    """Answers in place of a model as the rehearsal says."""
 
-    config: ModelConfig
     # by script.yaml, if there is one
     script: Model | None
     answers: Answers
     faults: Faults
-    world: World
-    clock: Clock
 
-    @cached_property
-    def name(self) -> str:
-        """The model's."""
-        return self.config.model
-
-    @cached_property
-    def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """The model's."""
-        return ((self.config.provider, self.config.model),)
-
-    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        """Answer as the rehearsal says, or raise ModelError."""
-        provider, model = self.config.provider, self.config.model
-        started, outcome, usage = self.clock.monotonic(), "cancelled", NO_USAGE
-        try:
-            await self.world.begin()
-            self.world.asked.append(AskedModel(request.agent_id, provider, model, request))
-            reply = await self._reply(request, emit)
-            await self.world.end()
-            outcome, usage = "success", reply.usage
-            return reply
-        except ModelError as error:
-            outcome = error.code
-            raise
-        finally:
-            seconds = self.clock.monotonic() - started
-            await emit(RequestEnded(provider, model, outcome, seconds, usage))
-
-    async def _reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        fault = self.faults.model(request.agent_id, self.config.provider)
-        if fault is not None and fault.slow is not None:
-            await self.clock.sleep(fault.slow)
-        if fault is not None and fault.fail is not None:
-            text = f"{self.name}: a fault of the rehearsal: {fault.fail}"
-            # the code is one of models: the file was checked
-            raise ModelError(fault.fail, text, retry_after_seconds=fault.retry_after)  # type: ignore[arg-type]
-        if fault is not None and fault.garbled:
-            raise ModelError("unreadable", f"{self.name}: a fault of the rehearsal: garbled")
-        cut = fault.cut if fault is not None else None
+    async def answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """See StandInModel."""
+        cut = await self.faults.occur(self.config, request, self.clock)
         heard, speaker = Heard.of(request.messages), self.answers.speaker(request)
         if speaker not in self.answers.by_speaker:
             return await self._reply_by_script(request, emit)

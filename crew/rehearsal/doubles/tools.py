@@ -34,8 +34,9 @@ SLOW_PART = 0.9
 class ToolResults:
     """What the tools of a rehearsal return, by their names."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
+    def __init__(self, case: Case, *, repeats: bool) -> None:
+        """`repeats`: the last result that fits is given once more where none is left."""
+        self.case, self.repeats = case, repeats
         self.by_tool = {
             name: InOrder(
                 [
@@ -46,6 +47,19 @@ class ToolResults:
             for name, given in case.keys.returns.items()
             for needed in (case.must_be_used("returns", name),)
         }
+
+    def take(self, name: str, arguments: Any) -> Entry[Returned] | None:
+        """Take the result that is next for these arguments; None where none is left."""
+        given = self.by_tool[name]
+
+        def fits(one: Returned) -> bool:
+            return is_like(one.with_, arguments)
+
+        entry = given.take(fits)
+        if entry is None and self.repeats:
+            alike = [one for one in given.entries if fits(one.value)]
+            return alike[-1] if alike else None
+        return entry
 
 
 def _source(case: Case, name: str, number: int) -> str:
@@ -91,13 +105,12 @@ class ToolDouble:
         elif fault is not None:
             self._note(shown, context)
             return await self._fail(fault)
-        given = self.results.by_tool.get(self.tool.name)
-        if given is None:
+        if self.tool.name not in self.results.by_tool:
             return self._without(shown, context)
         before = self.world.given_before(context.key)
         if isinstance(before, Entry):
             return await self._return(before, arguments, shown, context)
-        entry = given.take(lambda one: is_like(one.with_, shown))
+        entry = self.results.take(self.tool.name, shown)
         if entry is not None:
             self.world.give(context.key, entry)
         else:

@@ -25,6 +25,7 @@ MismatchKind = Literal[
     "memory",
     "title",
     "sources",
+    "judge",
     "unused",
     "no-answer",
     "no-return",

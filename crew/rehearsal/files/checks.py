@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from agents.errors import ProviderError
 from agents.helper import PREFIX
 from crew.assembly.checked import Checked
 from crew.assembly.helpers import PROMPTS
+from crew.assembly.models import named_model
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.problems import Problem, ProblemCode
@@ -129,6 +131,8 @@ class CaseChecks:
             self._agent(case, (*path, "pauses", number, "agent"), pause.agent)
             for name in pause.calls or ():
                 self._tool(case, (*path, "pauses", number, "calls"), name)
+        for number, judge in enumerate(expect.judge):
+            self._model(case, (*path, "judge", number, "model"), judge.model)
         for agent_id in (*expect.asked, *expect.output):
             key = "asked" if agent_id in expect.asked else "output"
             self._agent(case, (*path, key, agent_id), agent_id)
@@ -146,6 +150,13 @@ class CaseChecks:
     def _tool(self, case: Case, path: YamlPath, name: str | None) -> None:
         if name is not None and name not in self.tools:
             self._unknown(case, path, "unknown-tool", "tool", name, self.tools)
+
+    def _model(self, case: Case, path: YamlPath, name: str) -> None:
+        assert self.files.crew is not None, "only of a crew without errors"
+        try:
+            named_model(self.files.crew, name)
+        except ProviderError as error:
+            self._refuse(case, path, "bad-value", str(error))
 
     def _signal(self, case: Case, path: YamlPath, text: str) -> None:
         known = [one.signal.text for routes in self.routing.routes.values() for one in routes]

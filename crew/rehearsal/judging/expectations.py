@@ -41,6 +41,7 @@ class Expectations:
         checks: list[Callable[[], Wrong]] = [
             *(self._path, self._end, self._answer, self._output, self._calls, self._never),
             *(self._pauses, self._warnings, self._asked, self._amounts, self._events, self._kept),
+            self._judges,
         ]
         for check in checks:
             for kind, path, text in check():
@@ -159,3 +160,11 @@ class Expectations:
 
     def _kept(self) -> Wrong:
         yield from wrong_kept(self.turn)
+
+    def _judges(self) -> Wrong:
+        for one in self.turn.judgements:
+            if not one.holds:
+                wanted = self.turn.expect.judge[one.number]
+                text = f"{wanted.model} says that it is not so: {wanted.says}"
+                text = f"{text} ({one.reason})" if one.reason else text
+                yield "judge", ("judge", one.number), text

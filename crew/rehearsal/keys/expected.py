@@ -173,6 +173,15 @@ class ExpectedMemory(Shape):
     """For each of these there is an item."""
 
 
+class Judge(Shape):
+    """What a model says of the final answer."""
+
+    says: Annotated[str, Field(min_length=1)]
+    """A statement that must be true of it, such as `names the host that is down`."""
+    model: str
+    """The model that judges: one of `models`, or PROVIDER/MODEL."""
+
+
 def _as_objects(value: Any) -> Any:
     found = resolve(value)
     return [found] if isinstance(found, dict) else found
@@ -227,10 +236,12 @@ class Expect(Shape):
     """The conversation's title at the end."""
     sources: Texts | None = None
     """The documents that the answer cites."""
+    judge: list[Judge] = []
+    """What models say of the answer; looked at by `crew test --model` alone."""
 
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing that could fail."""
-        return not (self.model_fields_set - {"at_most"}) and not (
+        return not (self.model_fields_set - {"at_most", "judge"}) and not (
             self.at_most.model_fields_set - {"wall_seconds"}
         )

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from crew.assembly.checked import Checked
 from crew.assembly.recipe import Recipe
 from crew.config.files.changes import Change
 from crew.config.files.document import YamlPath
+from crew.config.files.environment import SECRET_NAME
 from crew.config.files.sources import Sources, read_sources
 from tools.definition import Tool
 
@@ -27,10 +28,24 @@ class LoadedCrew:
     checked: Checked
 
 
-class _NoDoubles:
-    """Of a crew that is only checked: no key is needed, and nothing is replaced."""
+@dataclass(frozen=True, slots=True)
+class RealModels:
+    """The models themselves answer."""
 
-    def model(self, config: ModelConfig, script: Model | None) -> Model:
+    # for all agents: one of `models`, or PROVIDER/MODEL; None: each has its own
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _NoDoubles:
+    """Of a crew that is only checked: nothing is replaced."""
+
+    # the keys of models are needed
+    calls_models: bool
+
+    def model(
+        self, config: ModelConfig, script: Model | None, itself: Callable[[], Model]
+    ) -> Model:
         """See Doubles."""
         return OfflineModel(config.provider, config.model)
 
@@ -51,23 +66,41 @@ class CrewLoader:
     tools: tuple[Tool, ...] = ()
     # variables that are not given are those of the process: of replays
     uses_environment: bool = False
+    # None: something stands in for models
+    real: RealModels | None = None
     _loaded: dict[str, LoadedCrew] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folder: Path) -> "CrewLoader":
+    def of(cls, folder: Path, real: RealModels | None = None) -> "CrewLoader":
         """Return the loader of a folder."""
-        return cls(read_sources(folder))
+        return cls(read_sources(folder), real=real)
 
     def load(self, env: Mapping[str, str], values: Mapping[str, Any]) -> LoadedCrew:
-        """Return the checked files, with an environment and values in place of theirs."""
+        """Return the checked files, with an environment and values in place of theirs.
+
+        Raises:
+            ProviderError: there is no model of the name that all agents are to have.
+        """
         key = json.dumps([env, values], sort_keys=True, default=str)
         if key not in self._loaded:
             changes = tuple(Change(dotted_path(dotted), value) for dotted, value in values.items())
-            environment = {**(os.environ if self.uses_environment else {}), **env}
-            recipe = Recipe(self.tools, environment=environment, doubles=_NoDoubles())
+            recipe = Recipe(
+                self.tools,
+                environment=self._environment(env),
+                doubles=_NoDoubles(self.real is not None),
+                model=self.real.name if self.real is not None else None,
+            )
             sources = replace(self.sources, changes=(*self.sources.changes, *changes))
             self._loaded[key] = LoadedCrew(recipe, sources, recipe.check(sources))
         return self._loaded[key]
+
+    def _environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables of a rehearsal, and what it needs of the process."""
+        if self.real is None:
+            return {**(os.environ if self.uses_environment else {}), **given}
+        # a rehearsal has words in place of keys
+        keys = {name: one for name, one in os.environ.items() if SECRET_NAME.search(name)}
+        return {**os.environ, **given, **keys}
 
 
 def dotted_path(dotted: str) -> YamlPath:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,10 +19,12 @@ from crew.journal.records.rows import RunRow
 from crew.rehearsal.doubles.doubles import CaseDoubles
 from crew.rehearsal.doubles.mortal import Moment, MortalStore, Outage
 from crew.rehearsal.doubles.people import People
+from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.doubles.world import AskedModel
 from crew.rehearsal.files.bound import Case
 from crew.rehearsal.keys.case import Question as Asked
 from crew.rehearsal.keys.expected import Expect
+from crew.rehearsal.playing.judges import Judgement, judge_answer
 from crew.rehearsal.playing.kept import Kept, find_kept
 from crew.rehearsal.playing.loaded import LoadedCrew
 from crew.rehearsal.playing.stage import Stage
@@ -50,6 +52,8 @@ class PlayedTurn:
     kept: Kept
     begun_seconds: float
     ended_seconds: float
+    # of real models, where these play
+    judgements: Sequence[Judgement] = ()
 
 
 # asyncio's Runner makes a text of what a task returns, which would take longer than the rehearsal
@@ -80,7 +84,14 @@ class Played:
         return bool(keys.faults) or any(fails)
 
 
-def play_case(case: Case, loaded: LoadedCrew, *, may_act: bool = False, kill_at: int = 0) -> Played:
+def play_case(
+    case: Case,
+    loaded: LoadedCrew,
+    *,
+    may_act: bool = False,
+    kill_at: int = 0,
+    account: Account | None = None,
+) -> Played:
     """Play a rehearsal.
 
     Args:
@@ -88,17 +99,27 @@ def play_case(case: Case, loaded: LoadedCrew, *, may_act: bool = False, kill_at:
         loaded: its crew, without errors.
         may_act: tools that must not be called twice are called where it says `real`.
         kill_at: the process ends at the event of this number; 0: at none.
+        account: pays for real models in place of `says`; None: none are called.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(_Player(case, loaded, may_act=may_act, kill_at=kill_at).play())
+        player = _Player(case, loaded, may_act=may_act, kill_at=kill_at, account=account)
+        return runner.run(player.play())
 
 
 class _Player:
-    def __init__(self, case: Case, loaded: LoadedCrew, *, may_act: bool, kill_at: int) -> None:
+    def __init__(
+        self,
+        case: Case,
+        loaded: LoadedCrew,
+        *,
+        may_act: bool,
+        kill_at: int,
+        account: Account | None,
+    ) -> None:
         self.case, self.kill_at = case, kill_at
         self.clock = VirtualClock(case.keys.at)
         self.store = MemoryStore(self.clock)
-        self.doubles = CaseDoubles(case, self.clock, may_act)
+        self.doubles = CaseDoubles(case, self.clock, may_act, account)
         faults = self.doubles.faults
         # of each kill, the number of its fault; None: of `kill_at`
         self._kills: list[int | None] = [None] if kill_at else []
@@ -196,10 +217,23 @@ class _Player:
         events, wire = noted(page, self.case.keys.at), [from_json(one.public) for one in page]
         kept = await find_kept(self.stage.process.runs, self.store, row, events, expect)
         calls = self.stage.tape.model_calls[run_id]
-        return PlayedTurn(
+        turn = PlayedTurn(
             *(row, events, wire, self.doubles.world.asked[asked:], calls),
             *(expect, path, kept, begun, ended),
         )
+        return await self._judged(turn, query)
+
+    async def _judged(self, turn: PlayedTurn, query: Query) -> PlayedTurn:
+        """Let models say what they think of the answer, where models are called."""
+        account, judges = self.doubles.account, turn.expect.judge
+        if account is None or not judges:
+            return turn
+        crew, answer = self.stage.process.crew, turn.row.answer or ""
+        judgements = [
+            await judge_answer(crew, number, one, query.text, answer, account)
+            for number, one in enumerate(judges)
+        ]
+        return replace(turn, judgements=judgements)
 
     async def _answer(self, row: RunRow, people: People, expect: Expect) -> bool:
         """Let a person answer a pause, or time pass; False: it stays paused."""

@@ -91,5 +91,6 @@ class CrewProcess:
         with contextlib.suppress(StoreError):
             await self.runs.drain(0)
         await self.runs.revisions.aclose()
+        await self.crew.catalog.aclose()
         # tasks that were cancelled end now
         await asyncio.sleep(0)

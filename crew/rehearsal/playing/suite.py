@@ -17,7 +17,7 @@ from crew.rehearsal.doubles.world import Mismatch
 from crew.rehearsal.files.bound import Case, PlacedInvariant, read_rehearsals
 from crew.rehearsal.files.checks import CaseChecks, expectations_of
 from crew.rehearsal.judging.verdict import Judged, Status, judge
-from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew
+from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew, RealModels
 from crew.rehearsal.playing.player import Played, play_case
 from crew.rehearsal.playing.wall import WallTimeOver, wall_limit
 
@@ -64,14 +64,20 @@ class Suite:
     _checks: dict[int, CaseChecks] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path, *, may_act: bool = False) -> "Suite":
+    def read(
+        cls, folder: Path, *, may_act: bool = False, real: RealModels | None = None
+    ) -> "Suite":
         """Read the rehearsals of a folder, and check them against its crew.
 
         Args:
             folder: the crew's.
             may_act: tools that must not be called twice are called where one says `real`.
+            real: they are played by real models; None: by what they say.
+
+        Raises:
+            ProviderError: there is no such model.
         """
-        loader, found = CrewLoader.of(folder), read_rehearsals(folder)
+        loader, found = CrewLoader.of(folder, real), read_rehearsals(folder)
         suite = cls(folder, loader, found.cases, found.invariants, [], {}, may_act)
         texts, problems = dict(found.texts), list(found.problems)
         for case in found.cases:
@@ -125,7 +131,7 @@ class Suite:
         if case.keys.skip is not None:
             return Result(case.id, "skipped", source, reason=case.keys.skip)
         loaded = self.crew_of(case)
-        if wrong := _wrong_values(case, loaded):
+        if wrong := wrong_values(case, loaded):
             return Result(case.id, "error", source, mismatches=wrong)
         started = time.perf_counter()
         limit = case.keys.expect.at_most.wall_seconds
@@ -202,7 +208,7 @@ def _with_remedy(problem: Problem) -> Problem:
     return replace(problem, message=text)
 
 
-def _wrong_values(case: Case, loaded: LoadedCrew) -> list[Mismatch]:
+def wrong_values(case: Case, loaded: LoadedCrew) -> list[Mismatch]:
     """Return what is wrong with the values that a rehearsal sets in the crew's files."""
     problems = [one for one in loaded.checked.problems if one.severity == "error"]
     found = [

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from pydantic_core import to_json, to_jsonable_python
@@ -19,19 +18,12 @@ from agents.events import (
     ToolStarted,
 )
 from agents.helper import PREFIX
-from agents.model import (
-    NO_USAGE,
-    EmitModelEvent,
-    Model,
-    ModelReply,
-    ModelRequest,
-    RequestEnded,
-    Usage,
-)
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Usage
 from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed
 from crew.journal.questions import FormCall, Inquiry
-from crew.rehearsal.doubles.world import AskedModel, World
+from crew.rehearsal.doubles.standing import StandInModel
+from crew.rehearsal.doubles.world import World
 from crew.rehearsal.replaying.failures import FailedAnswer, Failures, Speaker, task_or_call
 from crew.rehearsal.replaying.recording import Recording
 from tools.calls import ToolCall, ToolResult
@@ -94,9 +86,16 @@ class RecordedDoubles:
                 case RunFailed(reason="timeout"):
                     self.is_late = True
 
-    def model(self, config: ModelConfig, script: Model | None) -> Model:
+    @property
+    def calls_models(self) -> bool:
         """See Doubles."""
-        return RecordedModel(config, self)
+        return False
+
+    def model(
+        self, config: ModelConfig, script: Model | None, itself: Callable[[], Model]
+    ) -> Model:
+        """See Doubles."""
+        return RecordedModel(config, self.world, self.clock, self)
 
     def helps(self, helper: str) -> bool:
         """See Doubles."""
@@ -129,42 +128,13 @@ def _alike(agent_id: str, tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class RecordedModel:
+class RecordedModel(StandInModel):
     """Answers as a model has answered."""
 
-    config: ModelConfig
     doubles: RecordedDoubles
 
-    @cached_property
-    def name(self) -> str:
-        """The model's."""
-        return self.config.model
-
-    @cached_property
-    def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """The model's."""
-        return ((self.config.provider, self.config.model),)
-
-    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        """Answer as it is recorded, or raise ModelError."""
-        doubles, clock = self.doubles, self.doubles.clock
-        provider, model = self.config.provider, self.config.model
-        started, outcome, usage = clock.monotonic(), "cancelled", NO_USAGE
-        try:
-            await doubles.world.begin()
-            doubles.world.asked.append(AskedModel(request.agent_id, provider, model, request))
-            reply = await self._reply(request)
-            await doubles.world.end()
-            outcome, usage = "success", reply.usage
-            return reply
-        except ModelError as error:
-            outcome = error.code
-            raise
-        finally:
-            seconds = clock.monotonic() - started
-            await emit(RequestEnded(provider, model, outcome, seconds, usage))
-
-    async def _reply(self, request: ModelRequest) -> ModelReply:
+    async def answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """See StandInModel."""
         doubles, agent_id = self.doubles, request.agent_id
         if agent_id.startswith(PREFIX):
             return await self._summary(agent_id)

@@ -4,6 +4,8 @@ import importlib
 import importlib.util
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,7 @@ from server.cli.exits import Exit, fail
 from server.cli.opening import guard_process
 from server.cli.rehearsed.chosen import Choice, NothingChosen
 from server.cli.rehearsed.expressions import WrongExpression
+from server.cli.rehearsed.measured import RealPlay, measure_folder
 from server.cli.rehearsed.played import How, play_folder
 
 
@@ -86,13 +89,35 @@ def test(
         bool,
         typer.Option("--real", help="Call tools that act once only, where one says `real`."),
     ] = False,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Let a real model answer: one of `models`, PROVIDER/MODEL, or `own`.",
+        ),
+    ] = "",
+    times: Annotated[int, typer.Option(min=1, help="With --model: plays of each.")] = 1,
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="With --model: what all may cost.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="With --model: what all may use.")
+    ] = None,
+    min_pass: Annotated[
+        float, typer.Option(min=0, max=1, help="With --model: the share of each that must pass.")
+    ] = 1.0,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --model: compare with what --json printed."),
+    ] = None,
     stops: Annotated[bool, typer.Option("-x", help="Stop at the first that fails.")] = False,
     detailed: Annotated[bool, typer.Option("-v", help="Show the path of each.")] = False,
 ) -> None:
     """Play the rehearsals of a crew (`tests/**/*.yaml`): no model is called, no time passes.
 
     Ends with 0 when all pass, 1 when one fails or the files have errors, and 5 when nothing was
-    played.
+    played. With --model a real model answers in place of `says`, and each is played several times;
+    tools stay what the rehearsal says.
 
     Example: [bold]crew test examples/on-call[/]
     """
@@ -100,8 +125,38 @@ def test(
     if seed is not None or shuffle:
         seed = secrets.randbelow(2**16) if seed is None else seed
         typer.echo(f"--seed {seed}", err=True)
+    choice = Choice(names or (), expression, only_failed, seed)
+    if model:
+        alone = {
+            "--watch": watch,
+            "--junit": junit is not None,
+            "--github": github,
+            "--coverage": coverage,
+            "--min-coverage": bool(least),
+            "--mutants": mutants,
+            "--pin": pins,
+            "--strict": strict,
+            "-x": stops,
+        }
+        for option in (name for name, is_given in alone.items() if is_given):
+            raise typer.BadParameter("it does not go with --model", param_hint=option)
+        if max_usd is None and max_tokens is None:
+            raise typer.BadParameter("give --max-usd, or --max-tokens", param_hint="--model")
+        real_play = RealPlay(model, times, max_usd, max_tokens, min_pass, baseline, jobs or 4)
+        with _chosen():
+            code = measure_folder(folder, choice, real_play, may_act=real, as_lines=as_lines)
+        raise typer.Exit(code)
+    for option, is_given in (
+        ("--times", times != 1),
+        ("--max-usd", max_usd is not None),
+        ("--max-tokens", max_tokens is not None),
+        ("--min-pass", min_pass != 1.0),
+        ("--baseline", baseline is not None),
+    ):
+        if is_given:
+            raise typer.BadParameter("it goes with --model", param_hint=option)
     how = How(
-        Choice(names or (), expression, only_failed, seed),
+        choice,
         jobs or os.cpu_count() or 1,
         real,
         stops,
@@ -115,7 +170,7 @@ def test(
         strict,
         most if mutants else None,
     )
-    try:
+    with _chosen():
         if watch:
             if importlib.util.find_spec("watchfiles") is None:
                 fail("--watch needs watchfiles: pip install 'crewline[reload]'", Exit.USAGE)
@@ -123,6 +178,13 @@ def test(
             watching = importlib.import_module("server.cli.rehearsed.watching")
             watching.watch_folder(folder, how)
         raise typer.Exit(play_folder(folder, how))
+
+
+@contextmanager
+def _chosen() -> Iterator[None]:
+    """Say so where the command line names no rehearsal."""
+    try:
+        yield
     except (NothingChosen, WrongExpression) as error:
         hint = "-k" if isinstance(error, WrongExpression) else "FILE"
         raise typer.BadParameter(str(error), param_hint=hint) from None
