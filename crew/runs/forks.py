@@ -1,23 +1,38 @@
 """A run that begins as another one did, and goes on by itself from one of its events."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from pydantic_core import from_json
+
+from agents.events import AgentResponded
 from crew.engine.endings import ended_row
-from crew.journal.events import RunDone, RunFailed, status_of
+from crew.journal.events import RunDone, RunFailed, encode_event, status_of
 from crew.journal.records.rows import PAGE, IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.replay import apply_records, read_event
 from crew.journal.state import RunState
-from crew.journal.wire import record_of_run
+from crew.journal.wire import record_of_run, to_run_event
 from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken
 from crew.runs.factory import RunFactory
 from crew.runs.request import RunRequest
-from crew.runs.run import new_run_id
+from crew.runs.run import Run, new_run_id
 from crew.runs.starter import RunStarter
 from tools.clock import rfc3339
 
 # of the events that are copied, as they are stored
 MAX_COPIED_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """Where a copy leaves its run, and with what."""
+
+    # the number of the last event that is copied
+    after: int
+    # what the agent says instead, of whose answer that event is
+    says: str | None = None
+    # it goes on with the crew of new runs, not with that of the run
+    is_on_current: bool = False
 
 
 class RunForker:
@@ -29,11 +44,11 @@ class RunForker:
     async def fork(
         self,
         run_id: str,
-        after: int,
+        point: ForkPoint,
         asked: RunRequest,
         max_priority: int,
-    ) -> str:
-        """Begin a run with a copy of another one's events; its id. See `Runs.fork`."""
+    ) -> Run:
+        """Begin a run with a copy of another one's events. See `Runs.fork`."""
         if self.factory.live.draining:
             raise Draining
         row = await self.store.row(run_id)
@@ -43,7 +58,11 @@ class RunForker:
             text = f"run {run_id} belongs to the conversation {row.conversation_id}"
             raise NotForkable(f"{text}: fork that before exchange {row.exchange}, and ask again")
         await self.starter.room.check(asked.owner, asked.key)
-        records = _open_end(await self._records(run_id, after), run_id)
+        records = await self._records(run_id, point.after)
+        if point.says is None:
+            records = _open_end(records, run_id)
+        else:
+            records = [*records[:-1], _with_other_answer(records[-1], run_id, point.says)]
         now = self.store.now()
         begun = replace(
             row,
@@ -54,14 +73,17 @@ class RunForker:
             source="fork",
             source_name=run_id,
         )
+        if point.is_on_current:
+            await self.factory.revisions.keep_current()
+            crew = self.factory.revisions.current
+            begun = replace(begun, revision=crew.revision, provider=crew.provider)
         copied = await self._copied_row(begun.resumed(asked.request_id), records, run_id)
         copies = [record_of_run(record, begun.run_id) for record in records]
         beginning = self._begin(Write(begun.run_id, copies, copied), run_id, asked)
         # what is copied goes on, even if the caller goes away meanwhile
-        await asyncio.shield(asyncio.ensure_future(beginning))
-        return begun.run_id
+        return await asyncio.shield(asyncio.ensure_future(beginning))
 
-    async def _begin(self, copy: Write, run_id: str, asked: RunRequest) -> None:
+    async def _begin(self, copy: Write, run_id: str, asked: RunRequest) -> Run:
         count, key = len(copy.records), asked.key
         if asked.entry is not None:
             copy = replace(copy, entry=replace(asked.entry, run_id=copy.run_id))
@@ -72,7 +94,8 @@ class RunForker:
         if isinstance(result, KeyTaken):
             assert key is not None, "only a write with a key is refused for it"
             raise key_taken(key, result.record)
-        await self.starter.go_on(copy.run_id, RunRequest(asked.request_id), f"{run_id}:{count}")
+        forked = RunRequest(asked.request_id)
+        return await self.starter.go_on(copy.run_id, forked, f"{run_id}:{count}")
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
         """Return the events up to and with number `after`; all of them must be kept."""
@@ -105,6 +128,9 @@ class RunForker:
                 apply_records(state, records[first : first + PAGE])
                 # others have their turn
                 await asyncio.sleep(0)
+            if state.main.agent_id not in (*crew.agents, *crew.routing.groups):
+                text = f"these files have no {state.main.agent_id}, which is at work"
+                raise NotForkable(f"{text} at event {len(records)} of run {run_id}")
         finally:
             self.factory.revisions.release(crew)
         text = f"it was copied from event {len(records)} of run {run_id}, and has not gone on"
@@ -129,3 +155,26 @@ def _open_end(records: list[Record], run_id: str) -> list[Record]:
         case _:
             text = f"run {run_id} had ended at event {len(records)}; fork it from an earlier one"
             raise NotForkable(text)
+
+
+def _with_other_answer(record: Record, run_id: str, text: str) -> Record:
+    """Return the answer of an agent with other words, and without calls.
+
+    Raises:
+        NotForkable: the event is none, or its words follow from a schema.
+    """
+    event, active_seconds = read_event(record, run_id)
+    if not isinstance(event, AgentResponded):
+        kind = from_json(record.public)["type"]
+        text = f"event {record.seq} of run {run_id} is no answer of an agent, but {kind}"
+        raise NotForkable(text)
+    if event.output is not None or event.invalid:
+        text = f"event {record.seq} of run {run_id} is an answer in a shape of its own"
+        raise NotForkable(f"{text}; no other words can stand in its place")
+    said = replace(
+        event, content=text, calls=(), native=True, extra={}, is_direct=False, is_refused=False
+    )
+    timestamp = from_json(record.public)["timestamp"]
+    published = to_run_event(said, run_id, record.seq, timestamp)
+    assert published is not None, "every stored event has a public form"
+    return Record(record.seq, published.encoded, encode_event(said, active_seconds))

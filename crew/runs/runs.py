@@ -22,7 +22,7 @@ from crew.runs.conversations.conversations import Conversations
 from crew.runs.conversations.exchanges import ExchangeStarter
 from crew.runs.documents.library import DocumentLibrary
 from crew.runs.factory import RunFactory
-from crew.runs.forks import RunForker
+from crew.runs.forks import ForkPoint, RunForker
 from crew.runs.memory.people import PeopleMemory
 from crew.runs.queue import Queue
 from crew.runs.request import RunRequest
@@ -226,14 +226,14 @@ class Runs:
     async def fork(
         self,
         run_id: str,
-        after: int,
+        after: int | ForkPoint,
         request_id: str = "",
         key: IdempotencyKey | None = None,
         owner: str = "",
         *,
         max_priority: int = MAX_PRIORITY,
         entry: AuditEntry | None = None,
-    ) -> str:
+    ) -> Run:
         """Begin another run with a copy of this one's first events, and go on from there.
 
         What those events record is not made again; what came after them in the other run has
@@ -242,22 +242,20 @@ class Runs:
 
         Args:
             run_id: the run.
-            after: the number of the last event that is copied.
+            after: the number of the last event that is copied; or more of where it leaves it.
             request_id: published with the segment.
             key: see `start`.
             owner: of the new run.
             max_priority: the new run has the other's priority, but no higher one than this.
             entry: see `start`; of the new run.
 
-        Returns:
-            The id of the new run.
-
         Raises:
             UnknownRun, NotForkable, Draining, StoreError, AlreadyStarted, KeyReused, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
         asked = RunRequest(request_id, key, owner, entry=entry)
-        return await self._forker.fork(run_id, after, asked, max_priority)
+        point = ForkPoint(after) if isinstance(after, int) else after
+        return await self._forker.fork(run_id, point, asked, max_priority)
 
     async def find_left(self) -> None:
         """Find the runs that are `running` in the store and not alive here.

@@ -46,6 +46,10 @@ COMMANDS = {
         "replayed.differing",
         "Say what differs between two versions of a crew, in its own words, with both lines.",
     ),
+    "fork": (
+        "replayed.forking",
+        "Begin a run as a copy of another one's first events, and go on another way.",
+    ),
     "run": (
         "commands.runs",
         "Run a crew in the terminal and show its events as they come; asks you at a pause.",

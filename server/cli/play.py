@@ -17,6 +17,7 @@ from crew.runs.chores.chores import Chores
 from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.chores.erasure import LANE as ERASURES
 from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
+from crew.runs.forks import ForkPoint
 from crew.runs.run import Run
 from crew.runs.runs import Runs
 from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
@@ -49,12 +50,25 @@ class Retry:
     run_id: str
 
 
-async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> RunRow:
+@dataclass(frozen=True, slots=True)
+class CopiedRun:
+    """A copy of a run is to go on by itself."""
+
+    run_id: str
+    point: ForkPoint
+    # to the pause that it begins with
+    answer: Answer | None = None
+
+
+Play = Query | Resume | Retry | CopiedRun
+
+
+async def play(runs: Runs, asked: Play, output: Output) -> RunRow:
     """Run a crew and print its events as they come; on a terminal, ask at a pause.
 
     Args:
         runs: the crew and its store; both are closed at the end.
-        asked: the query, the answer to a paused run, or a failed run.
+        asked: the query, the answer to a paused run, a failed run, or a copy of one.
         output: prints the events.
 
     Returns:
@@ -77,7 +91,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
         return row
 
 
-async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> RunRow:
+async def play_in(runs: Runs, asked: Play, output: Output) -> RunRow:
     """Return the same with runs that are open, and stay so."""
     interactive = sys.stdin.isatty() and not output.as_lines
     deltas = interactive and output.console.is_terminal
@@ -109,7 +123,7 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
             task.cancel()
 
 
-async def _start(runs: Runs, asked: Query | Resume | Retry, output: Output, *, deltas: bool) -> Run:
+async def _start(runs: Runs, asked: Play, output: Output, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
         run = await runs.start(replace(asked, deltas=deltas), by=user_name(), source=Source("user"))
         await record_action(runs.store, "start", run.id)
@@ -119,6 +133,8 @@ async def _start(runs: Runs, asked: Query | Resume | Retry, output: Output, *, d
         run = await runs.retry(run_id)
         await record_action(runs.store, "retry", run.id)
         return run
+    if isinstance(asked, CopiedRun):
+        return await _fork(runs, run_id, asked, output)
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
         answer = await _with_decisions(runs, run_id, answer)
@@ -126,6 +142,16 @@ async def _start(runs: Runs, asked: Query | Resume | Retry, output: Output, *, d
         return await _resume(runs, run_id, answer)
     except AnsweredTooLate as error:
         return _show_late(error, output)
+
+
+async def _fork(runs: Runs, run_id: str, asked: CopiedRun, output: Output) -> Run:
+    run = await runs.fork(run_id, asked.point)
+    await record_action(runs.store, "fork", run.id, f"{run_id}:{asked.point.after}")
+    print(f"Run {run.id} goes on from event {asked.point.after} of {run_id}.", file=sys.stderr)
+    if asked.answer is None:
+        return run
+    await _show_segment(runs, run, output)
+    return await _resume(runs, run.id, asked.answer)
 
 
 def _show_late(error: AnsweredTooLate, output: Output) -> Run:

@@ -291,7 +291,7 @@ async def test_an_agent_as_a_tool(tmp_path: Path):
         assert spoke["metadata"]["call"] == result["call_id"]
         assert result["output"] == spoke["content"]
         for event in events[:-1]:
-            other = await runs.fork(run.id, event["metadata"]["seq"])
+            other = (await runs.fork(run.id, event["metadata"]["seq"])).id
             assert (await runs.outcome(other)).answer == answer
             after = [json.loads(one.encoded) async for one in runs.stored(other)]
             spoken = [

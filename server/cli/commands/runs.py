@@ -1,10 +1,9 @@
 """The commands about runs: run, runs, retry, cancel."""
 
 import asyncio
-import re
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn, get_args
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -14,33 +13,23 @@ from crew.journal.events import RunStatus
 from crew.journal.query import (
     DEFAULT_PRIORITY,
     MAX_PRIORITY,
-    Answer,
-    CallDecision,
     Decision,
     Query,
     text_error,
 )
 from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
+from server.cli.answers import answer_of, parse_call_decision
 from server.cli.commands.remembered.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look
-from server.cli.play import Resume, Retry, cancel_run, play
+from server.cli.play import Play, Resume, Retry, cancel_run, play
 from server.cli.remote import Remote, Server, list_remote_runs, show_remote_run
 from server.cli.stored import list_runs, show_run
 from server.cli.view.output import Output
-from server.cli.view.run_view import parse_arguments
-from tools.approval import Remember
 
 NO_RUN = "no run yet; crew run DIR QUESTION starts one"
-# an id is the model's, and may have the marks that stand around it
-CALL_DECISION = re.compile(
-    r"(?:(?P<agent>[^/=]+)/)?(?P<call>.+?)=(?:"
-    rf"(?P<remember>{'|'.join(get_args(Remember))})|"
-    rf"(?P<decision>{'|'.join(get_args(Decision))})(?:=(?P<more>.*))?)",
-    re.DOTALL,
-)
 
 
 def run(
@@ -108,7 +97,7 @@ def run(
 
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
-    decisions = tuple(_call_decision(text) for text in calls or ())
+    decisions = tuple(parse_call_decision(text) for text in calls or ())
     _check_options(query, answer, bool(decision or decisions))
     if priority is not None and answer is not None:
         raise typer.BadParameter("the run has its own", param_hint="--priority")
@@ -126,10 +115,12 @@ def run(
         query or "", priority=rank, user_id=user_id, conversation_id=conversation_id or ""
     )
     if answer is not None:
-        asked = Resume(answer, _answer_of(query or "", decision, decisions))
+        asked = Resume(answer, answer_of(query or "", decision, decisions))
     if dry:
-        _play(Runs(crew, MemoryStore(crew.clock)), asked, folder, as_lines=as_lines, is_kept=False)
-    _play(open_runs(crew, folder), asked, folder, as_lines=as_lines)
+        play_to_end(
+            Runs(crew, MemoryStore(crew.clock)), asked, folder, as_lines=as_lines, is_kept=False
+        )
+    play_to_end(open_runs(crew, folder), asked, folder, as_lines=as_lines)
 
 
 def retry(
@@ -145,11 +136,11 @@ def retry(
 
     Example: [bold]crew retry last examples/it-support[/]
     """
-    _play(open_runs(load(folder, None), folder), Retry(run_id), folder, as_lines=as_lines)
+    play_to_end(open_runs(load(folder, None), folder), Retry(run_id), folder, as_lines=as_lines)
 
 
-def _play(
-    runs: Runs, asked: Query | Resume | Retry, folder: Path, *, as_lines: bool, is_kept: bool = True
+def play_to_end(
+    runs: Runs, asked: Play, folder: Path, *, as_lines: bool, is_kept: bool = True
 ) -> NoReturn:
     """Play, say how a pause is answered, and end the command."""
     output = Output(as_lines=as_lines)
@@ -256,42 +247,6 @@ def _check_options(query: str | None, answer: str | None, decides: bool) -> None
         if answer is not None:
             text = "give the answer in words, or a --decision"
         raise typer.BadParameter(text, param_hint="QUERY")
-
-
-def _call_decision(text: str) -> CallDecision:
-    """Parse `CALL=DECISION[=TEXT]`; AGENT/CALL where several agents have its id.
-
-    An id with a slash in it needs its agent.
-    """
-    found = CALL_DECISION.fullmatch(text)
-    if found is None:
-        known = ", ".join([*get_args(Decision), *get_args(Remember)])
-        text = f"{text!r} is no decision: write CALL=DECISION with one of {known}"
-        raise typer.BadParameter(text, param_hint="--call")
-    agent_id, call_id, more = found["agent"], found["call"], found["more"] or ""
-    for remember in get_args(Remember):
-        if found["remember"] == remember:
-            return CallDecision(call_id, "approve", agent_id, remember=remember)
-    decision: Decision = next(one for one in get_args(Decision) if one == found["decision"])
-    if decision == "done":
-        return CallDecision(call_id, decision, agent_id, result=more)
-    if decision == "approve" and more:
-        try:
-            return CallDecision(call_id, decision, agent_id, arguments=parse_arguments(more))
-        except ValueError as error:
-            why = f"what follows approve= are other arguments, as JSON: {error}"
-            raise typer.BadParameter(why, param_hint="--call") from None
-    return CallDecision(call_id, decision, agent_id, reason=more)
-
-
-def _answer_of(text: str, decision: Decision | None, decisions: tuple[CallDecision, ...]) -> Answer:
-    if decisions:
-        return Answer(text, decision, decisions=decisions)
-    if decision is None:
-        return Answer(text)
-    if decision == "done":
-        return Answer(decision="done", result=text)
-    return Answer(text, decision)
 
 
 def _check_query(query: str, crew: Crew) -> None:

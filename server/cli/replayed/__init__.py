@@ -1,5 +1,6 @@
-"""`crew replay`, `crew record`, `crew diff`: stored runs, and what differs between files.
+"""`crew replay`, `crew record`, `crew fork`, `crew diff`: stored runs, and versions of files.
 
 `versions` (a folder, a git reference or a revision, as files), `chosen` (which runs), `replaying`
-(the command replay), `record`, `differing` (the command diff), `text` (both for people).
+(the command replay), `record`, `forking` (the command fork), `changed` (files with other values),
+`differing` (the command diff), `text` (both for people).
 """

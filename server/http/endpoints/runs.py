@@ -188,12 +188,12 @@ async def fork_run(request: Request) -> Response:
     most = caller.max_priority
     entry = services.auditor.entry(request, "fork", detail=f"{run_id}:{body.after}")
     try:
-        new_id = await services.runs.fork(
+        forked = await services.runs.fork(
             run_id, body.after, request_id, key, caller.owner, max_priority=most, entry=entry
         )
     except AlreadyStarted as error:
         return accepted(error.record.run_id, REPLAYED)
-    return accepted(new_id)
+    return accepted(forked.id)
 
 
 def _refuse_head(request: Request) -> None:

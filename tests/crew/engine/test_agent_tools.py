@@ -77,7 +77,7 @@ async def test_it_is_never_made_again(tmp_path: Path):
         answer = (await run.outcome()).answer
         events = [json.loads(one.encoded) async for one in runs.stored(run.id)]
         for event in events[:-1]:
-            other = await runs.fork(run.id, event["metadata"]["seq"])
+            other = (await runs.fork(run.id, event["metadata"]["seq"])).id
             row = await runs.outcome(other)
             if row.status == "paused":
                 # whether the act within it was made is not known
@@ -247,7 +247,7 @@ async def test_it_is_cut_off_by_the_end_of_a_run(tmp_path: Path, in_group: bool)
         assert (await run.outcome()).reason == "cancelled"
         events = [json.loads(one.encoded) async for one in runs.stored(run.id)]
         assert results(events) == [("wait", CANCELLED), ("helper", CANCELLED)]
-        other = await runs.fork(run.id, events[-2]["metadata"]["seq"])
+        other = (await runs.fork(run.id, events[-2]["metadata"]["seq"])).id
         assert (await runs.outcome(other)).status == "completed"
 
 

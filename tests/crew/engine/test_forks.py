@@ -89,7 +89,7 @@ async def test_it_is_answered_otherwise(tmp_path: Path):
         pause = (await seqs(runs, first))["pause"]
         assert "Denied" in await answered(runs, first, "deny")
         entry = AuditEntry("2026-01-01T00:00:00.000Z", "fork", "eve", "10.0.0.1")
-        forked = await runs.fork(first, pause + 1, owner="eve", max_priority=2, entry=entry)
+        forked = (await runs.fork(first, pause + 1, owner="eve", max_priority=2, entry=entry)).id
         await runs.outcome(forked)
         told = await runs.store.audit.entries(run_id=forked)
         assert list(told) == [replace(entry, run_id=forked)]
@@ -121,7 +121,7 @@ def test_from_every_event(tmp_path_factory: pytest.TempPathFactory, share: int):
             after = 1 + share * (last - 1) // 100
             with pytest.raises(NotForkable, match="had ended"):
                 await runs.fork(first, last)
-            forked = await runs.fork(first, after)
+            forked = (await runs.fork(first, after)).id
             row = await runs.outcome(forked)
             has_paid = after >= numbers["tool_result"]
             assert row.status == ("completed" if has_paid else "paused")
@@ -166,7 +166,7 @@ async def test_what_was_approved_for_more_than_a_call_is_asked_again(
             await runs.store.grants.revoke(grant.id)
         numbers = await seqs(runs, first)
         for after in range(1, numbers["done"]):
-            row = await runs.outcome(await runs.fork(first, after))
+            row = await runs.outcome((await runs.fork(first, after)).id)
             has_paid = after >= numbers["tool_result"]
             assert row.status == ("completed" if has_paid else "paused"), after
         assert paid(folder) == 2
@@ -186,11 +186,11 @@ async def test_what_was_said_of_an_unknown_outcome_is_not_copied(tmp_path: Path)
         first = (await runs.start(Query("go"))).id
         await runs.outcome(first)
         started = (await seqs(runs, first))["tool_start"]
-        second = await runs.fork(first, started)
+        second = (await runs.fork(first, started)).id
         assert await answered(runs, second, "retry") == "paid"
         numbers = await seqs(runs, second)
         for after in range(started, numbers["tool_result"]):
-            row = await runs.outcome(await runs.fork(second, after))
+            row = await runs.outcome((await runs.fork(second, after)).id)
             pause = await runs.pause_of(row)
             assert pause is not None, after
             assert pause.metadata["question"] == "unknown_outcome"
@@ -202,7 +202,7 @@ async def test_a_key_forks_once(tmp_path: Path):
     async with Runs(load_crew(folder_of(tmp_path)), MemoryStore()) as runs:
         first = (await runs.start(Query("go"))).id
         await runs.outcome(first)
-        forked = await runs.fork(first, 3, key=IdempotencyKey("k", "one"))
+        forked = (await runs.fork(first, 3, key=IdempotencyKey("k", "one"))).id
         with pytest.raises(AlreadyStarted) as again:
             await runs.fork(first, 3, key=IdempotencyKey("k", "one"))
         assert again.value.record.run_id == forked

@@ -295,7 +295,7 @@ async def test_a_run_goes_on_from_each_of_its_events(tmp_path: Path, events: int
         whole = [json.loads(one.encoded) async for one in runs.stored(run.id)]
         if events >= len(whole):
             return
-        copy = await runs.fork(run.id, events)
+        copy = (await runs.fork(run.id, events)).id
         row = await runs.outcome(copy)
         again = [json.loads(one.encoded) async for one in runs.stored(copy)]
     assert row.answer == "done"

@@ -63,7 +63,7 @@ async def test_no_done_task_is_made_again(tmp_path: Path):
         events = [json.loads(one.encoded) async for one in runs.stored(run.id)]
         for event in events[:-1]:
             seq = event["metadata"]["seq"]
-            other = await runs.fork(run.id, seq)
+            other = (await runs.fork(run.id, seq)).id
             row = await runs.outcome(other)
             if row.status == "paused":
                 # it ended within the act, of which it is not known whether it was made

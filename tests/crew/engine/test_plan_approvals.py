@@ -173,7 +173,7 @@ async def test_behind_whatever_event_a_process_ends(tmp_path: Path):
         await run.outcome()
         assert (await decide(runs, run.id, "approve")).answer == "all is done"
         for event in (await stored(runs, run.id))[:-1]:
-            other = await runs.fork(run.id, event["metadata"]["seq"])
+            other = (await runs.fork(run.id, event["metadata"]["seq"])).id
             row = await runs.outcome(other)
             if row.status == "paused":
                 row = await decide(runs, other, "approve")

@@ -27,7 +27,7 @@ async def test_a_process_that_ends_in_a_review(tmp_path: Path):
         run = await runs.start(Query("go"))
         assert (await run.outcome()).answer == "all is done"
         for event in (await stored(runs, run.id))[:-1]:
-            other = await runs.fork(run.id, event["metadata"]["seq"])
+            other = (await runs.fork(run.id, event["metadata"]["seq"])).id
             assert (await runs.outcome(other)).answer == "all is done"
             after = await stored(runs, other)
             assert len([one for one in after if one["type"] == "plan_end"]) == 1

@@ -172,7 +172,7 @@ async def test_it_goes_with_a_fork_of_the_run(tmp_path: Path):
         first = await ask(runs, "the news?")
         (result,) = [one["metadata"] for one in first.of("tool_result")]
         seq = result["seq"]
-        forked = await runs.fork(first.row.run_id, seq)
+        forked = (await runs.fork(first.row.run_id, seq)).id
         row = await runs.outcome(forked)
         assert row.status == "paused"
         assert "has read text of others: news" in row.asks

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.cli.commands.runs import CALL_DECISION
+from server.cli.answers import CALL_DECISION
 from server.cli.hints import answer_commands
 from tests.server.cli.test_run import ASKING, PAUSING, crew
 from tests.support.crews import copy_example, write_crew
