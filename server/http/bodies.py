@@ -235,6 +235,8 @@ class ReplayBody(Body):
 
     on: Annotated[str, Field(pattern=r"^(current|[0-9a-f]{16})$")] = "current"
     """`current`: those of new runs; or the revision of a run."""
+    match: Literal["route", "exact"] = "route"
+    """`exact`: it ends where a model is sent something else, as `unknown`."""
 
 
 class AnswerBody(_AnswerFields):

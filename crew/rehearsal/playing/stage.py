@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -106,8 +107,14 @@ class Stage:
             except KilledError:
                 await self._begin_again()
 
-    async def pass_time(self, row: RunRow, seconds: float) -> bool:
-        """Let time pass; return whether the run's pause is over before."""
+    async def pass_time(self, row: RunRow, seconds: float, said_until: str | None = None) -> bool:
+        """Let time pass; return whether the run's pause is over before.
+
+        Args:
+            row: of the run.
+            seconds: how much.
+            said_until: until when the run hears that no one has answered; None: until it was over.
+        """
         until = row.paused_until
         left = None if until is None else _seconds_to(until, self.store.now())
         if left is None or left > seconds:
@@ -116,7 +123,7 @@ class Stage:
         await self.clock.sleep(max(0.0, left))
         while True:
             try:
-                await self.process.expire(row)
+                await self.process.expire(replace(row, paused_until=said_until or until))
                 return True
             except KilledError:
                 await self._begin_again()

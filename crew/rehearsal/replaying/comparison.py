@@ -26,6 +26,17 @@ class AskedDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class AnsweredAnew:
+    """What real answers came to."""
+
+    plays: int
+    # of these, those with the verdict
+    agree: int
+    # the new final answer beside the recorded one, as a judge says; "": none was called
+    judged: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """What a replay came to."""
 
@@ -39,6 +50,13 @@ class Compared:
     asked: AskedDifference | None = None
     # why it is not known, not reproduced, not kept
     why: str = ""
+    # models have answered themselves; None: nothing is said but what was recorded
+    answered: AnsweredAnew | None = None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it goes another way, and nothing before was assumed or said anew."""
+        return self.verdict == "other way" and self.answered is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import to_json, to_jsonable_python
 
 from agents.config import ModelConfig
+from agents.digests import digests_of
 from agents.errors import ModelError
 from agents.events import (
     AgentResponded,
@@ -22,12 +23,16 @@ from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Usage
 from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed
 from crew.journal.questions import FormCall, Inquiry
+from crew.rehearsal.doubles.real import spend_on
+from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.doubles.standing import StandInModel
 from crew.rehearsal.doubles.world import World
+from crew.rehearsal.replaying.comparison import different_parts
 from crew.rehearsal.replaying.failures import FailedAnswer, Failures, Speaker, task_or_call
+from crew.rehearsal.replaying.options import ReplayOptions
 from crew.rehearsal.replaying.recording import Recording
 from tools.calls import ToolCall, ToolResult
-from tools.clock import Clock
+from tools.clock import NOT_HELD, Clock
 from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
@@ -40,8 +45,11 @@ class RecordedDoubles:
 
     recording: Recording
     clock: Clock
-    # answers take as long as they did
-    takes_time: bool
+    options: ReplayOptions
+    # pays for real answers; None: there are none
+    account: Account | None = None
+    # a real model has answered: all that models say since is new
+    has_left: bool = False
     world: World = field(default_factory=World)
     # something was wanted that is not recorded: what, in words
     missing: str = ""
@@ -89,13 +97,15 @@ class RecordedDoubles:
     @property
     def calls_models(self) -> bool:
         """See Doubles."""
-        return False
+        return self.account is not None
 
     def model(
         self, config: ModelConfig, script: Model | None, itself: Callable[[], Model]
     ) -> Model:
         """See Doubles."""
-        return RecordedModel(config, self.world, self.clock, self)
+        is_real = self.account is not None
+        own = itself() if is_real else None
+        return RecordedModel(config, self.world, self.clock, self, own)
 
     def helps(self, helper: str) -> bool:
         """See Doubles."""
@@ -118,7 +128,7 @@ class RecordedDoubles:
 
     async def wait(self, seconds: float) -> None:
         """Let the time of an answer pass."""
-        if self.takes_time and seconds > 0:
+        if self.options.takes_time and seconds > 0:
             await self.clock.sleep(seconds)
 
 
@@ -132,6 +142,8 @@ class RecordedModel(StandInModel):
     """Answers as a model has answered."""
 
     doubles: RecordedDoubles
+    # None: it is never called
+    itself: Model | None
 
     async def answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """See StandInModel."""
@@ -139,6 +151,14 @@ class RecordedModel(StandInModel):
         if agent_id.startswith(PREFIX):
             return await self._summary(agent_id)
         queue = doubles.said.get((agent_id, request.part))
+        is_known = bool(queue) and not doubles.has_left
+        if queue and is_known and (parts := self._changes(request, queue[0])):
+            is_known = False
+            if doubles.options.match == "exact" and doubles.account is None:
+                await doubles.miss(f"an answer of {agent_id} to another {' and '.join(parts)}")
+        if not is_known and self.itself is not None and doubles.account is not None:
+            doubles.has_left = True
+            return await spend_on(self.itself, doubles.account, self.clock, request, emit)
         if queue:
             match queue.popleft():
                 case FailedAnswer(code=None):
@@ -153,6 +173,17 @@ class RecordedModel(StandInModel):
                     return _reply_of(event, request.part)
         await doubles.miss(f"a further answer of {agent_id}")
         raise AssertionError("it never returns")
+
+    def _changes(self, request: ModelRequest, said: object) -> tuple[str, ...]:
+        """Return what it is sent that it was not then, where that ends what is recorded."""
+        options = self.doubles.options
+        if options.match != "exact" and self.doubles.account is None:
+            return ()
+        if not isinstance(said, AgentResponded) or said.asked is None:
+            return ()
+        own = {id(message) for message in request.own}
+        context = sum(id(message) not in own for message in request.messages[1:])
+        return different_parts(said.asked, digests_of(request, context))
 
     async def _summary(self, agent_id: str) -> ModelReply:
         if not self.doubles.compacted:
@@ -194,6 +225,9 @@ class _RecordedTool:
         if (form := doubles.forms.get(context.call_id)) is not None and context.reply is None:
             raise FormsNeeded(form.forms, form.state)
         result = self._result(arguments, context)
+        if result is None and doubles.options.calls_readers and self.tool.effect == "read":
+            with doubles.clock.hold() if self.tool.leaves_loop else NOT_HELD:
+                return await self.tool.act(arguments, context)
         if result is None:
             shown = to_json(to_jsonable_python(arguments, fallback=str)).decode()
             await doubles.miss(f"a result of {self.tool.name}({shown}) by {context.agent_id}")

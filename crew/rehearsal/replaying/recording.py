@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agents.events import ContextShown, ShownBlock
 from crew.journal.errors import StoreError
-from crew.journal.events import RunResumed, RunStarted, StoredEvent
+from crew.journal.events import Paused, RunResumed, RunStarted, StoredEvent
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore
@@ -16,6 +16,17 @@ from crew.rehearsal.replaying.before import Before, ConversationGone, find_befor
 
 class NotKept(Exception):
     """A run cannot be played again; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """An answer to a pause, or what stood for it."""
+
+    # when, in seconds since the start
+    seconds: float
+    event: RunResumed
+    # when the pause was to be over, as RFC 3339
+    until: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +46,22 @@ class Recording:
         return event
 
     @property
-    def resumed(self) -> list[tuple[float, RunResumed]]:
-        """Its answers, and what stands for them, each with its moment."""
-        found = ((one.seconds, one.event) for one in self.events)
-        return [(seconds, event) for seconds, event in found if isinstance(event, RunResumed)]
+    def shows_documents(self) -> bool:
+        """Whether a model was shown a list of documents: what it said then is not kept."""
+        blocks = (block for one in self.events for block in _blocks(one.event))
+        return any(one.kind == "documents" and one.ids for one in blocks)
+
+    @property
+    def resumed(self) -> list[Resumption]:
+        """Its answers, and what stands for them."""
+        found: list[Resumption] = []
+        until: str | None = None
+        for one in self.events:
+            if isinstance(one.event, Paused):
+                until = one.event.until
+            elif isinstance(one.event, RunResumed):
+                found.append(Resumption(one.seconds, one.event, until))
+        return found
 
 
 async def read_recording(store: RunStore, row: RunRow) -> Recording:

@@ -12,11 +12,14 @@ from crew.journal.query import API, Answer, Source
 from crew.journal.questions import UnknownOutcome
 from crew.journal.records.rows import RunRow
 from crew.rehearsal.doubles.mortal import Moment, MortalStore
+from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.doubles.world import AskedModel
+from crew.rehearsal.playing.judges import PairVerdict, judge_pair
 from crew.rehearsal.playing.loaded import LoadedCrew
 from crew.rehearsal.playing.stage import Stage
 from crew.rehearsal.playing.tape import noted, stored_events
 from crew.rehearsal.replaying.doubles import RecordedDoubles
+from crew.rehearsal.replaying.options import AS_RECORDED, ReplayOptions
 from crew.rehearsal.replaying.recording import Recording
 from crew.rehearsal.replaying.trail import Trail
 from tools.virtual_clock import VirtualClock, VirtualLoop
@@ -33,28 +36,44 @@ class Replayed:
     # what models were sent, in order
     asked: Sequence[AskedModel]
     crew: Crew
+    # models have answered themselves
+    has_left: bool = False
+    # there was no money for one of their answers
+    is_over: bool = False
+    # which final answer is better: what a judge says, if there is one
+    judged: PairVerdict | None = None
 
 
 def replay_recording(
-    recording: Recording, loaded: LoadedCrew, *, takes_time: bool = True
+    recording: Recording,
+    loaded: LoadedCrew,
+    options: ReplayOptions = AS_RECORDED,
+    account: Account | None = None,
 ) -> Replayed:
     """Play a recording on some files.
 
     Args:
         recording: the run.
         loaded: a crew without errors.
-        takes_time: answers take as long as they did.
+        options: how.
+        account: pays for real answers, where models give some; None: none do.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(_Replayer(recording, loaded, takes_time=takes_time).play())
+        return runner.run(_Replayer(recording, loaded, options, account).play())
 
 
 class _Replayer:
-    def __init__(self, recording: Recording, loaded: LoadedCrew, *, takes_time: bool) -> None:
-        self.recording = recording
+    def __init__(
+        self,
+        recording: Recording,
+        loaded: LoadedCrew,
+        options: ReplayOptions,
+        account: Account | None,
+    ) -> None:
+        self.recording, self.options = recording, options
         self.clock = VirtualClock(recording.start)
         self.store = MemoryStore(self.clock)
-        self.doubles = RecordedDoubles(recording, self.clock, takes_time)
+        self.doubles = RecordedDoubles(recording, self.clock, options, account)
         moments = list(_kills(recording))
         self.stage = Stage(
             loaded,
@@ -88,13 +107,34 @@ class _Replayer:
             source = Source(row.source or API.kind, row.source_name)
             run_id = await self.stage.start(query, "replay", source)
             await self._go_on(run_id)
+            judged = await self._judge(run_id)
             await self.stage.end()
         finally:
             moving.cancel()
         events = noted(await stored_events(self.store, run_id), self.recording.start)
         world = self.doubles.world
         crew = self.stage.process.crew
-        return Replayed(Trail.of(events), self.doubles.missing, world.asked, crew)
+        account = self.doubles.account
+        return Replayed(
+            Trail.of(events),
+            self.doubles.missing,
+            world.asked,
+            crew,
+            self.doubles.has_left,
+            account is not None and account.is_over,
+            judged,
+        )
+
+    async def _judge(self, run_id: str) -> PairVerdict | None:
+        """Let a model compare the final answers, where models have given another one."""
+        account, real = self.doubles.account, self.options.real
+        if account is None or real is None or not (real.judge and self.doubles.has_left):
+            return None
+        row, now = self.recording.row, await self.store.row(run_id)
+        if now is None or not (row.answer and now.answer):
+            return None
+        crew = self.stage.process.crew
+        return await judge_pair(crew, real.judge, row.query, (row.answer, now.answer), account)
 
     async def _go_on(self, run_id: str) -> None:
         """Let people answer as they did, until the run has ended or they have no more answers."""
@@ -102,12 +142,13 @@ class _Replayer:
         while (row := await self._outcome(run_id)) is not None and row.status == "paused":
             if not answers:
                 return
-            seconds, resumed = answers.pop(0)
-            left = max(0.0, seconds - self.clock.monotonic())
-            if await self.stage.pass_time(row, left + 1.0 if resumed.expired else left):
+            one = answers.pop(0)
+            left = max(0.0, one.seconds - self.clock.monotonic())
+            is_late = one.event.expired
+            if await self.stage.pass_time(row, left + 1.0 if is_late else left, one.until):
                 continue
             try:
-                await self.stage.resume(run_id, _plain(resumed.answer))
+                await self.stage.resume(run_id, _plain(one.event.answer))
             except CrewError:
                 # the pause asks something else than it did: its step says so
                 return

@@ -1,6 +1,7 @@
 """Many stored runs are played again on other files."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,8 +12,10 @@ from crew.config.problems import has_failed
 from crew.errors import CrewError
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
-from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew
-from crew.rehearsal.replaying.comparison import Compared, compare
+from crew.rehearsal.doubles.spending import Account
+from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew, RealModels
+from crew.rehearsal.replaying.comparison import AnsweredAnew, Compared, compare
+from crew.rehearsal.replaying.options import AS_RECORDED, RealAnswers, ReplayOptions
 from crew.rehearsal.replaying.recording import NotKept, Recording, read_recording
 from crew.rehearsal.replaying.replayer import Replayed, replay_recording
 from crew.rehearsal.replaying.trail import Trail
@@ -36,7 +39,11 @@ class Replays:
     """Plays the runs of a store on some files."""
 
     def __init__(
-        self, store: RunStore, folder: Path, sources: Sources, *, takes_time: bool = True
+        self,
+        store: RunStore,
+        folder: Path,
+        sources: Sources,
+        options: ReplayOptions = AS_RECORDED,
     ) -> None:
         """Read nothing yet.
 
@@ -44,13 +51,14 @@ class Replays:
             store: has the runs.
             folder: the crew's, which has its Python tools.
             sources: the files on which they are played.
-            takes_time: answers take as long as they did.
+            options: how.
 
         Raises:
             ConfigurationError: the files make no crew.
         """
-        self.store, self.folder, self.takes_time = store, folder, takes_time
+        self.store, self.folder, self.options = store, folder, options
         self.loaded = _load(sources)
+        self._real = _load(sources, RealModels()) if options.real is not None else None
         # by revision; None: it makes no crew here any more
         self._revisions: dict[str, LoadedCrew | None] = {}
 
@@ -78,19 +86,57 @@ class Replays:
             return ReplayResult(row, Compared("not kept", why=why))
         again = await self._replay(recording, own)
         proof = compare(then, again.trail, again.missing)
+        if proof.verdict != "same" and recording.shows_documents:
+            why = "it was shown a list of documents, which is another one now"
+            return ReplayResult(row, Compared("not kept", why=why))
         if proof.verdict != "same":
             wrong = replace(proof, verdict="not reproduced", why=_why(proof))
             return ReplayResult(row, wrong, (), *steps)
+        if self._real is not None and self.options.real is not None:
+            asked = await self._ask(recording, self._real, self.options.real)
+            if asked is not None:
+                return ReplayResult(row, asked[0], (), steps[0], _words(asked[1].trail))
         if found.asked is None:
             return ReplayResult(row, found, (), *steps)
         then_sent, now_sent = (find_request(one.asked, found.asked) for one in (again, now))
         difference = word_difference(then_sent, now_sent, found.asked.parts)
         return ReplayResult(row, found, difference, *steps)
 
-    async def _replay(self, recording: Recording, loaded: LoadedCrew) -> Replayed:
-        return await asyncio.to_thread(
-            replay_recording, recording, loaded, takes_time=self.takes_time
-        )
+    async def _replay(
+        self, recording: Recording, loaded: LoadedCrew, account: Account | None = None
+    ) -> Replayed:
+        options = self.options
+        if loaded is not self.loaded and account is None:
+            # it proves that the run is reproduced, whatever is sent
+            options = replace(options, match="route")
+        return await asyncio.to_thread(replay_recording, recording, loaded, options, account)
+
+    async def _ask(
+        self, recording: Recording, loaded: LoadedCrew, real: RealAnswers
+    ) -> tuple[Compared, Replayed] | None:
+        """Let models answer themselves where what is recorded ends.
+
+        None: no model was called, or there was no money for it.
+        """
+        then, files = Trail.of(recording.events), loaded.checked.files
+        limits = {name: agent.cost_limits for name, agent in files.agents.items()}
+        plays: list[tuple[Compared, Replayed]] = []
+        while len(plays) < real.times and not real.spending.is_over:
+            account = Account(real.spending, limits)
+            now = await self._replay(recording, loaded, account)
+            if not now.has_left and not now.is_over:
+                return None
+            if not now.is_over:
+                plays.append((_said_anew(compare(then, now.trail, now.missing)), now))
+        if not plays:
+            return None
+        counts = Counter(one.verdict for one, _ in plays)
+        verdict, agree = counts.most_common(1)[0]
+        judged = Counter(one.judged for _, one in plays if one.judged is not None)
+        opinion = judged.most_common(1)[0][0] if judged else ""
+        compared, now = next(one for one in plays if one[0].verdict == verdict)
+        answered = AnsweredAnew(len(plays), agree, opinion)
+        return replace(compared, answered=answered), now
 
     async def _own(self, row: RunRow) -> LoadedCrew | None:
         """Return the files that a run was started with."""
@@ -106,6 +152,15 @@ class Replays:
         return self._revisions[row.revision]
 
 
+def _said_anew(found: Compared) -> Compared:
+    """Return a comparison in which nothing is assumed: models have answered what they were sent."""
+    if found.verdict == "assumed":
+        return replace(found, verdict="same", step=0, asked=None)
+    if found.verdict == "other way, assumed":
+        return replace(found, verdict="other way", asked=None)
+    return found
+
+
 def _words(trail: Trail) -> list[str]:
     return [one.text for one in trail.main if not one.is_answer]
 
@@ -119,9 +174,9 @@ def _why(proof: Compared) -> str:
     return f"on its own revision step {proof.step} is {proof.now}, was {proof.recorded}"
 
 
-def _load(sources: Sources) -> LoadedCrew:
+def _load(sources: Sources, real: RealModels | None = None) -> LoadedCrew:
     """Check files; raises ConfigurationError."""
-    loaded = CrewLoader(sources, uses_environment=True).load({}, {})
+    loaded = CrewLoader(sources, uses_environment=True, real=real).load({}, {})
     if has_failed(loaded.checked.problems):
         raise ConfigurationError(loaded.checked.problems, loaded.checked.files.texts)
     return loaded

@@ -21,8 +21,8 @@ class CauseGroup:
 
     @property
     def is_certain(self) -> bool:
-        """Whether nothing before was assumed."""
-        return self.results[0].compared.verdict == "other way"
+        """Whether nothing before was assumed, or said anew."""
+        return self.results[0].compared.is_certain
 
     @property
     def text(self) -> str:
@@ -35,6 +35,8 @@ class CauseGroup:
         """The lines that say so, and what a model is sent that it was not sent then."""
         found = self.results[0].compared
         lines = [one for one in (found.source_now, found.source_then) if one is not None]
+        if found.answered is not None:
+            lines.append("real answers")
         if found.asked is not None:
             lines.append(f"{' and '.join(found.asked.parts)} of {found.asked.agent_id} changed")
         return ", ".join(dict.fromkeys(lines))
@@ -50,7 +52,8 @@ def grouped(results: Sequence[ReplayResult]) -> list[CauseGroup]:
     found: dict[tuple[Any, ...], list[ReplayResult]] = {}
     for one in results:
         if (compared := one.compared).verdict in DIFFERENT:
-            key = compared.verdict, compared.step, compared.recorded, compared.now
+            verdict = compared.verdict, compared.is_certain
+            key = *verdict, compared.step, compared.recorded, compared.now
             sources = compared.source_then, compared.source_now
             found.setdefault((*key, *sources), []).append(one)
     return sorted((CauseGroup(one) for one in found.values()), key=lambda one: -len(one.results))
@@ -67,7 +70,8 @@ def headline(results: Sequence[ReplayResult]) -> str:
     """Return how many go another way, in a line."""
     counts = Counter(one.compared.verdict for one in results)
     others = counts["other way"] + counts["other way, assumed"]
-    parts = [f"{others} of {len(results)} go another way ({counts['other way']} certain)"]
+    certain = sum(one.compared.is_certain for one in results)
+    parts = [f"{others} of {len(results)} go another way ({certain} certain)"]
     parts += [f"{counts['same']} the same", f"{counts['assumed']} assumed"]
     others_of: tuple[Verdict, ...] = ("unknown", "not reproduced", "not kept")
     parts += [f"{counts[verdict]} {verdict}" for verdict in others_of if counts[verdict]]
@@ -89,6 +93,10 @@ def replay_document(result: ReplayResult) -> dict[str, Any]:
     if found.asked is not None:
         document["asked"] = {"agent": found.asked.agent_id, "parts": list(found.asked.parts)}
         document["difference"] = "\n".join(result.difference)
+    if found.answered is not None:
+        given = found.answered
+        document["answered"] = {"plays": given.plays, "agree": given.agree}
+        document["answered"] |= {"judged": given.judged} if given.judged else {}
     return {**document, **({"why": found.why} if found.why else {})}
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from rich.console import Console
 
 from agents.errors import ProviderError
+from crew.config.crew_files import CrewFiles
 from crew.config.report import problems_document
 from crew.rehearsal.doubles.spending import Spending
-from crew.rehearsal.files.bound import Case
 from crew.rehearsal.measuring.plays import Measured, measure
 from crew.rehearsal.measuring.rates import Rate
 from crew.rehearsal.playing.loaded import RealModels
@@ -65,7 +65,8 @@ def measure_folder(
         return Exit.FAILED
     cases = choice.of(suite.cases, folder)
     if how.max_usd is not None and how.max_tokens is None:
-        _require_prices(suite, cases)
+        for case in cases:
+            require_prices(suite.crew_of(case).checked.files)
     spending = Spending(how.max_usd, how.max_tokens)
     progress = _Progress(Console(highlight=False), len(cases) * how.times, is_shown=not as_lines)
     found = measure(
@@ -118,13 +119,13 @@ class _Progress:
             self.console.file.write("\r\x1b[K")
 
 
-def _require_prices(suite: Suite, cases: Sequence[Case]) -> None:
-    for case in cases:
-        for name, agent in suite.crew_of(case).checked.files.agents.items():
-            if not agent.cost_limits.has_prices:
-                text = f"agent {name} has no price, so --max-usd cannot hold: give its cost_limits"
-                text = f"{text} input_token_price_per_million and output_token_price_per_million,"
-                fail(f"{text} or use --max-tokens", Exit.USAGE)
+def require_prices(files: CrewFiles) -> None:
+    """End the command where an agent has no price: a bound in USD could not hold."""
+    for name, agent in files.agents.items():
+        if not agent.cost_limits.has_prices:
+            text = f"agent {name} has no price, so --max-usd cannot hold: give its cost_limits"
+            text = f"{text} input_token_price_per_million and output_token_price_per_million,"
+            fail(f"{text} or use --max-tokens", Exit.USAGE)
 
 
 def _read_baseline(path: Path | None) -> Mapping[str, Mapping[str, Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,7 +16,9 @@ from crew.journal.store import RunStore
 from crew.rehearsal.files.find import FOLDER
 from crew.rehearsal.keeping.keeping import Keeper, KeptRun, rehearsals_of
 from crew.rehearsal.playing.loaded import CrewLoader
+from crew.rehearsal.replaying.comparison import Verdict
 from crew.rehearsal.replaying.recording import NotKept, read_recording
+from crew.rehearsal.replaying.replays import ReplayResult
 from server.cli.exits import Exit, Folder, fail, print_problems
 from server.cli.opening import guard_process, open_to_look
 from server.cli.rehearsed.chosen import Choice
@@ -23,6 +26,9 @@ from server.cli.rehearsed.played import How, play_folder
 from server.cli.replayed.chosen import WantedRuns
 from server.yaml_text import to_yaml
 from tools.text.texts import visible
+
+# what becomes of a run that is not the same any more
+CHANGED: frozenset[Verdict] = frozenset({"other way", "other way, assumed", "assumed", "unknown"})
 
 
 def record(
@@ -109,6 +115,27 @@ async def _keep(store: RunStore, keeper: Keeper, names: Sequence[str]) -> list[K
         return kept
     finally:
         await store.aclose()
+
+
+def save_changed(folder: Path, into: Path, results: Sequence[ReplayResult]) -> None:
+    """Write the runs that are not the same any more as rehearsals, a file each."""
+    rows = [one.row for one in results if one.compared.verdict in CHANGED]
+    store = open_to_look(folder) if rows else None
+    if store is None:
+        print("no run to save", file=sys.stderr)
+        return
+    keeper = _keeper(folder, keeps_personal=False)
+    for kept in asyncio.run(_keep(store, keeper, [row.run_id for row in rows])):
+        path = into / f"run-{kept.cassette.header.run[:16]}.yaml"
+        if path.exists():
+            print(f"{path} is there already.", file=sys.stderr)
+            continue
+        try:
+            into.mkdir(parents=True, exist_ok=True)
+            path.write_text(to_yaml(rehearsals_of([kept])), encoding="utf-8")
+        except OSError as error:
+            fail(f"{path} cannot be written: {error.strerror}")
+        print(f"Wrote {path}.", file=sys.stderr)
 
 
 def _name_in(folder: Path, output: Path) -> str | None:

@@ -3,20 +3,27 @@
 import asyncio
 import contextlib
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from agents.errors import ProviderError
+from crew.assembly.models import named_model
 from crew.config.files.sources import Sources
 from crew.journal.events import RunStatus
 from crew.journal.store import RunStore
+from crew.rehearsal.doubles.spending import Spending
+from crew.rehearsal.replaying.options import AS_RECORDED, Match, RealAnswers, ReplayOptions
 from crew.rehearsal.replaying.replays import ReplayResult, Replays
 from crew.rehearsal.replaying.report import replay_document, report_document, share_of_others
 from server.cli.exits import Exit, Folder, fail
 from server.cli.opening import guard_process, open_to_look
+from server.cli.rehearsed.measured import require_prices
 from server.cli.replayed.chosen import WantedRuns, length_of
+from server.cli.replayed.record import save_changed
 from server.cli.replayed.text import report_lines, result_lines
 from server.cli.replayed.versions import UnknownVersion, opened_version, revision_of
 from tools.text.texts import visible, visible_json
@@ -47,6 +54,42 @@ def replay(
     latency: Annotated[
         Literal["recorded", "0"], typer.Option(help="How long answers take.")
     ] = "recorded",
+    match: Annotated[
+        Match, typer.Option(help="exact: a replay ends where a model is sent something else.")
+    ] = "route",
+    real: Annotated[
+        Literal["read"] | None,
+        typer.Option(help="Call tools that read, where no result is recorded."),
+    ] = None,
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask", help="Let models answer, from the first answer on that is assumed or missing."
+        ),
+    ] = False,
+    times: Annotated[
+        int, typer.Option(min=1, help="With --ask: plays of each; what most come to counts.")
+    ] = 1,
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="With --ask: what all may cost.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="With --ask: what all may use.")
+    ] = None,
+    judge: Annotated[
+        str,
+        typer.Option(metavar="MODEL", help="With --ask: it compares the final answers."),
+    ] = "",
+    fail_on: Annotated[
+        Literal["worse"] | None, typer.Option(help="End with 1 when the judge says so of one.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write runs that are not the same any more as rehearsals.",
+        ),
+    ] = None,
     fail_over: Annotated[
         str, typer.Option(metavar="5%", help="End with 1 when more go another way.")
     ] = "",
@@ -56,9 +99,10 @@ def replay(
 ) -> None:
     """Play stored runs again on other files: models, tools and people say what they have said.
 
-    Nothing is called, and nothing is stored. Each run is `same`; `assumed`: the same, if models
-    that are sent something else say the same; `other way`: certain, where nothing was assumed
-    before; `unknown`: something is needed that is not recorded; `not reproduced`; or `not kept`.
+    Nothing is stored, and nothing is called but what --ask and --real say. Each run is `same`;
+    `assumed`: the same, if models that are sent something else say the same; `other way`: certain,
+    where nothing was assumed before; `unknown`: something is needed that is not recorded; `not
+    reproduced`; or `not kept`.
 
     Example: [bold]crew replay examples/on-call --all --since 7d[/]
     """
@@ -70,26 +114,58 @@ def replay(
     if since and length is None:
         raise typer.BadParameter("write a length of time, such as 7d", param_hint="--since")
     limit = _percent(fail_over)
+    answers = _real_answers(ask, times, max_usd, max_tokens, judge)
+    if fail_on is not None and not judge:
+        raise typer.BadParameter("it goes with --judge", param_hint="--fail-on")
     guard_process()
     wanted = WantedRuns(runs or (), status, length, sample)
-    results = replay_runs(folder, wanted, on or str(folder), takes_time=latency == "recorded")
+    options = ReplayOptions(latency == "recorded", match, real is not None, answers)
+    results = replay_runs(folder, wanted, on or str(folder), options)
     print_results(results, as_lines=as_lines)
-    if limit is not None and share_of_others(results) > limit:
+    if answers is not None:
+        print(_spent(answers.spending), file=sys.stderr)
+    if save is not None:
+        save_changed(folder, save, results)
+    is_worse = any(
+        one.compared.answered is not None and one.compared.answered.judged == fail_on
+        for one in results
+    )
+    if is_worse or (limit is not None and share_of_others(results) > limit):
         raise typer.Exit(Exit.FAILED)
 
 
+def _real_answers(
+    ask: bool, times: int, max_usd: float | None, max_tokens: int | None, judge: str
+) -> RealAnswers | None:
+    """Return how models answer themselves; raises BadParameter where no bound is given."""
+    given = {"--times": times != 1, "--judge": bool(judge)}
+    given |= {"--max-usd": max_usd is not None, "--max-tokens": max_tokens is not None}
+    if not ask:
+        for option in (name for name, is_given in given.items() if is_given):
+            raise typer.BadParameter("it goes with --ask", param_hint=option)
+        return None
+    if max_usd is None and max_tokens is None:
+        raise typer.BadParameter("give --max-usd, or --max-tokens", param_hint="--ask")
+    return RealAnswers(Spending(max_usd, max_tokens), times, judge)
+
+
+def _spent(spending: Spending) -> str:
+    over = "; the money was spent before all was played" if spending.is_over else ""
+    return f"{spending.tokens:,} tokens, {spending.usd:.4f} USD{over}"
+
+
 def replay_runs(
-    folder: Path, wanted: WantedRuns, version: str, *, takes_time: bool = True
+    folder: Path, wanted: WantedRuns, version: str, options: ReplayOptions = AS_RECORDED
 ) -> list[ReplayResult]:
     """Play runs of a folder's store on a version of its files."""
     store = open_to_look(folder)
     if store is None:
         fail("no run is kept")
-    return asyncio.run(_replay(store, folder, wanted, version, takes_time=takes_time))
+    return asyncio.run(_replay(store, folder, wanted, version, options))
 
 
 async def _replay(
-    store: RunStore, folder: Path, wanted: WantedRuns, version: str, *, takes_time: bool
+    store: RunStore, folder: Path, wanted: WantedRuns, version: str, options: ReplayOptions
 ) -> list[ReplayResult]:
     try:
         with contextlib.ExitStack() as stack:
@@ -97,12 +173,25 @@ async def _replay(
             if sources is None:
                 sources = stack.enter_context(opened_version(version, folder))
             rows = await wanted.find(store)
-            replays = Replays(store, folder, sources, takes_time=takes_time)
+            replays = Replays(store, folder, sources, options)
+            if options.real is not None:
+                _require_money(replays, options.real)
             return [one async for one in replays.play(rows)]
     except UnknownVersion as error:
         fail(str(error), Exit.USAGE)
     finally:
         await store.aclose()
+
+
+def _require_money(replays: Replays, real: RealAnswers) -> None:
+    files = replays.loaded.checked.files
+    if real.spending.max_usd is not None and real.spending.max_tokens is None:
+        require_prices(files)
+    if real.judge and files.crew is not None:
+        try:
+            named_model(files.crew, real.judge)
+        except ProviderError as error:
+            fail(str(error), Exit.USAGE)
 
 
 def print_results(results: Sequence[ReplayResult], *, as_lines: bool) -> None:

@@ -33,6 +33,12 @@ def result_lines(result: ReplayResult) -> Iterator[str]:
         lines = [one for one in (found.source_now, found.source_then) if one is not None]
         if lines:
             yield f"  by {', '.join(dict.fromkeys(lines))}"
+    if found.answered is not None:
+        given = found.answered
+        judged = f"; the new answer is {given.judged}" if given.judged else ""
+        if given.judged == "cannot say":
+            judged = "; the judge cannot say which answer is better"
+        yield f"  by real answers, {given.agree} of {given.plays} plays{judged}"
     if found.asked is not None:
         parts = " and ".join(found.asked.parts)
         yield f"  from step {found.step} on, {found.asked.agent_id} is sent another {parts}:"

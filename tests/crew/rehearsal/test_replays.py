@@ -13,11 +13,12 @@ from crew.config.files.sources import read_sources
 from crew.rehearsal.playing.player import play_case
 from crew.rehearsal.playing.suite import Suite
 from crew.rehearsal.replaying.comparison import Compared
+from crew.rehearsal.replaying.options import AS_RECORDED, ReplayOptions
 from crew.rehearsal.replaying.recording import NotKept, read_recording
 from crew.rehearsal.replaying.replays import ReplayResult, Replays
 from crew.rehearsal.replaying.report import grouped, headline, share_of_others
 from tests.support.crews import ROOT, copy_example
-from tests.support.rehearsed import RULES, repair_crew
+from tests.support.rehearsed import RULES, rehearse, repair_crew
 
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if (path / "tests").is_dir())
 
@@ -89,7 +90,7 @@ def test_each_rehearsal_replays_as_it_was(tmp_path: Path, name: str):
         played = play_case(case, loaded)
         for turn in played.turns:
             replays = Replays.__new__(Replays)
-            replays.store, replays.takes_time = played.store, True
+            replays.store, replays.options, replays._real = played.store, AS_RECORDED, None
             replays.folder, replays.loaded, replays._revisions = suite.folder, loaded, {}
             result = asyncio.run(replays.replay(turn.row))
             if "recall" not in result.compared.why:
@@ -213,3 +214,25 @@ async def test_what_is_not_kept_says_why(tmp_path: Path):
     edit(folder, "agents/desk.yaml", {"system_prompt": "Other."})
     results = {one.row.run_id: one for one in await replayed(store, folder)}
     assert "makes no crew here" in results[paused.run_id].compared.why
+
+
+def test_a_deadline_is_over_when_it_was(tmp_path: Path):
+    """What the run hears of it has the time of then, however long answers take now."""
+    folder = repair_crew(tmp_path)
+    call = {"tool": "restart", "arguments": {"service": "web"}}
+    case = {
+        "name": "one",
+        "query": "it is broken",
+        "says": {"fixer": [{"calls": [call], "seconds": 3.217}, "Left alone."]},
+        "answers": [{"nobody": "16m"}],
+        "expect": {"end": "terminal", "never": [{"call": "restart"}]},
+    }
+    suite = rehearse(folder, case)
+    loaded = suite.crew_of(suite.cases[0])
+    played = play_case(suite.cases[0], loaded)
+    for takes_time in (True, False):
+        replays = Replays(
+            played.store, folder, read_sources(folder), ReplayOptions(takes_time=takes_time)
+        )
+        result = asyncio.run(replays.replay(played.turns[0].row))
+        assert result.compared == Compared("same")

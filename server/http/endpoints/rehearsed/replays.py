@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.config.files.sources import Sources
+from crew.rehearsal.replaying.options import ReplayOptions
 from crew.rehearsal.replaying.replays import ReplayResult, Replays
 from crew.rehearsal.replaying.report import replay_document
 from server.http.bodies import ReplayBody
@@ -32,7 +33,8 @@ async def replay_run(request: Request) -> Response:
     sources = await _sources(services, body.on)
     crew = services.runs.crew
     async with PLACES:
-        replays = Replays(services.runs.store, crew.sources.folder, sources)
+        options = ReplayOptions(match=body.match)
+        replays = Replays(services.runs.store, crew.sources.folder, sources, options)
         result = await replays.replay(row)
     services.metrics.replays.labels(result.compared.verdict).inc()
     return JsonResponse(map_texts(_document(result), crew.secrets.mask))
