@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from crew.config.keys.gate import ReloadGate
 from crew.config.problems import Problem
 from crew.crew import Crew
 
-log = logging.getLogger(__name__)
-
 PROGRAM = "import crewline; crewline.main()"
 # of all rehearsals of a crew
 REHEARSAL_SECONDS = 120.0
 # nothing was played
 NOTHING = 5
+# of a line that a command prints: one replay, with a difference of some lines
+MAX_LINE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,14 @@ async def report(seconds: float, *words: str) -> Reported:
         seconds: it is killed then.
         words: the command, with `--json`.
     """
+    async with asyncio.timeout(seconds), our_process(words) as process:
+        out, _ = await process.communicate()
+    return Reported(process.returncode or 0, list(_objects(out)))
+
+
+@asynccontextmanager
+async def our_process(words: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a command of ours meanwhile; what it says to people goes nowhere."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -51,18 +59,15 @@ async def report(seconds: float, *words: str) -> Reported:
         *words,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=MAX_LINE_BYTES,
     )
     try:
-        async with asyncio.timeout(seconds):
-            out, err = await process.communicate()
+        yield process
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    if err:
-        log.debug("%s: %s", words[0], err.decode(errors="replace"))
-    return Reported(process.returncode or 0, list(_objects(out)))
 
 
 def _objects(out: bytes) -> Sequence[dict[str, Any]]:

@@ -275,7 +275,7 @@ class MemoryStore(OneProcess):
             self._forget_run(run_id)
             return True
         gone = max(0, len(kept) - ages.max_events)
-        if ended_at < ages.events_before:
+        if ended_at < min(ages.events_before, ages.kept_since.get(row.status, "~")):
             gone = len(kept)
         left = sum(one.size for one in kept[gone:])
         if gone:

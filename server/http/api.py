@@ -11,6 +11,7 @@ from server.http.bodies import (
     ForkBody,
     QueryBody,
     ReplayBody,
+    ReplaysBody,
     StartBody,
     TicketBody,
 )
@@ -39,7 +40,13 @@ from server.http.openapi.parameters import (
     TEXT,
     query_parameter,
 )
-from server.http.openapi.rehearsed import CheckedReload, ReplayAnswer
+from server.http.openapi.rehearsed import (
+    CheckedReload,
+    ReplayAnswer,
+    ReplaysAddress,
+    ReplaysAnswer,
+    ReplaysEvent,
+)
 from server.http.operations import (
     API,
     BODY,
@@ -205,6 +212,26 @@ OPERATIONS = (
         ReplayAnswer,
         (404, *BODY, 422),
         ReplayBody,
+    ),
+    post_operation(
+        f"{API}/replays",
+        "admin",
+        replays.start_replays,
+        202,
+        ReplaysAddress,
+        (404, 409, *BODY, 422),
+        ReplaysBody,
+    ),
+    get_operation(
+        f"{API}/replays/{{replays_id}}", "admin", replays.show_replays, ReplaysAnswer, (404,)
+    ),
+    ApiOperation(
+        "get",
+        f"{API}/replays/{{replays_id}}/events",
+        "admin",
+        replays.stream_replays,
+        {200: (SSE, ReplaysEvent)},
+        (404,),
     ),
     *(
         ApiOperation("get", f"{RUN}/{name}", "read", endpoint, {200: (media, None)}, (404, 409))

@@ -107,6 +107,7 @@ def build_server(
             services.watch_stalls(),
             services.send_notices(settings.link_base),
             services.keep_schedules(),
+            services.replays.stop_at_end(),
         ]
         if queue is None:
             work.append(services.do_chores())

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
 from crew.documents.images import MAX_ATTACHMENTS
@@ -39,6 +39,11 @@ def _check_size(text: str) -> str:
     if len(text.encode()) > MAX_MESSAGE_BYTES:
         raise ValueError(f"has more than {MAX_MESSAGE_BYTES:,} bytes")
     return text
+
+
+def _as_whole(value: Any) -> Any:
+    # JSON has one kind of number
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Text = Annotated[str, AfterValidator(_check_text)]
@@ -237,6 +242,19 @@ class ReplayBody(Body):
     """`current`: those of new runs; or the revision of a run."""
     match: Literal["route", "exact"] = "route"
     """`exact`: it ends where a model is sent something else, as `unknown`."""
+
+
+class ReplaysBody(Body):
+    """Which stored runs are played again, and on which files."""
+
+    since: Annotated[str, Field(pattern=r"^[0-9]{1,6}[mhd]$")] | None = None
+    """Not started before: 30m, 12h, 7d ago; all unless given."""
+    status: Literal["completed", "paused", "failed"] | None = None
+    """Only those with it."""
+    sample: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_as_whole)] = 1000
+    """So many of them, chosen by chance."""
+    on: Annotated[str, Field(pattern=r"^(current|[0-9a-f]{16})$")] = "current"
+    """`current`: those of new runs; or the revision of a run."""
 
 
 class AnswerBody(_AnswerFields):

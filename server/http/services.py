@@ -21,6 +21,7 @@ from crew.runs.upkeep.storage import Storage
 from server.gate import FileGate
 from server.http.callers.auditor import Auditor
 from server.notices.sender import NoticeSender
+from server.replay_jobs import ReplayJobs
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics
 
@@ -35,6 +36,7 @@ class Services:
     reloader: Reloader
     auditor: Auditor
     storage: Storage
+    replays: ReplayJobs
 
     @classmethod
     def of(cls, crew: Crew, database: Database) -> "Services":
@@ -51,7 +53,9 @@ class Services:
         auditor, storage = Auditor(database.store), Storage()
         metrics.database.set_function(lambda: storage.bytes)
         metrics.database_limit.set_function(lambda: storage.max_bytes)
-        return cls(runs, listeners, metrics, Reloader(runs, metrics, FileGate()), auditor, storage)
+        replays = ReplayJobs(lambda verdict: metrics.replays.labels(verdict).inc())
+        reloader = Reloader(runs, metrics, FileGate())
+        return cls(runs, listeners, metrics, reloader, auditor, storage, replays)
 
     def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
         """Do what time asks for, until this is cancelled."""

@@ -277,6 +277,8 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
         assert behind[0][0]["metadata"]["from"] == 2
         assert [http.get(address, params={"after": n}).status_code for n in (4, 5)] == [204, 400]
         assert len(sse(http.get(f"/api/crew/runs/{paused}/events").text)) == 5
+    path = folder / "crew.yaml"
+    path.write_text(path.read_text() + "replay: { keep: { runs: 0 } }\n")
     with serving(folder, CREW_KEEP_EVENTS_DAYS="0") as server, client(server) as http:
         until(lambda: len(sse(http.get(address).text)) == 1)
         events = sse(http.get(address).text)

@@ -1,8 +1,8 @@
 """Checks of what every store promises: `for check in CHECKS: await check(empty_store)`.
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
-Modules: `reading`, `writers`, `upkeep`, `conversations`, `core`, `recall`, `documents`, `vectors`,
-`people` (the checks), `samples` (what they write).
+Modules: `reading`, `writers`, `upkeep`, `purging`, `conversations`, `core`, `recall`, `documents`,
+`vectors`, `people` (the checks), `samples` (what they write).
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,6 +11,13 @@ from crew.backends.conformance.conversations import CHECKS as CONVERSATIONS
 from crew.backends.conformance.core import CHECKS as CORE
 from crew.backends.conformance.documents import CHECKS as DOCUMENTS
 from crew.backends.conformance.people import CHECKS as PEOPLE
+from crew.backends.conformance.purging import (
+    newest_runs_keep_their_events,
+    revisions_are_kept_while_needed,
+    the_oldest_are_known,
+    what_is_old_is_purged,
+    what_owners_store_is_known,
+)
 from crew.backends.conformance.reading import (
     a_key_starts_one_thing,
     a_number_is_given_once,
@@ -36,12 +43,8 @@ from crew.backends.conformance.upkeep import (
     notices_are_kept_until_they_are_sent,
     pauses_become_due,
     processes_know_of_each_others_listeners,
-    revisions_are_kept_while_needed,
     schedules_are_taken_further_by_one,
-    the_oldest_are_known,
     the_store_says_whether_it_can_be_written,
-    what_is_old_is_purged,
-    what_owners_store_is_known,
     where_runs_are_is_known,
 )
 from crew.backends.conformance.vectors import CHECKS as VECTORS
@@ -78,6 +81,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     cancellations_are_kept,
     a_retried_run_is_not_cancelled,
     # Purging
+    newest_runs_keep_their_events,
     what_is_old_is_purged,
     the_oldest_are_known,
     what_owners_store_is_known,

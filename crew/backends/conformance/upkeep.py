@@ -18,7 +18,6 @@ from crew.journal.records.audit import AuditEntry
 from crew.journal.records.grants import Grant
 from crew.journal.records.rows import (
     FIRST_EPOCH,
-    NOTHING_OLD,
     Appended,
     IdempotencyRecord,
     KeyTaken,
@@ -56,113 +55,6 @@ async def pauses_become_due(store: RunStore) -> None:
 async def due(store: RunStore, limit: int = 9, seconds: float = 3600.0) -> list[str]:
     """Return the runs with a pause that is over, given to this process."""
     return [row.run_id for row in await store.due_pauses(limit, seconds)]
-
-
-async def what_owners_store_is_known(store: RunStore) -> None:
-    """Check the bytes of each owner's ended and paused runs, without deleted events."""
-    paused = sample_row("p", "paused", owner="eve", stored_bytes=30, pause_seq=1)
-    await store.append(Write("p", sample_records(1, 1), paused))
-    assert await store.stored_bytes("eve") == 30
-    goes_on = Write("p", sample_records(2, 2), replace(paused, status="running"), "paused")
-    await store.append(goes_on)
-    assert await store.stored_bytes("eve") == 30
-    for run_id, owner, size in (("a", "ann", 1000), ("b", "ann", 500), ("c", "bob", 70)):
-        row = sample_row(
-            run_id,
-            "completed",
-            ended_at=DAY.format(5),
-            last_seq=10,
-            owner=owner,
-            stored_bytes=size,
-        )
-        await store.append(Write(run_id, sample_records(1, 10), row, None))
-    assert await store.stored_bytes("ann") == 1500
-    assert await store.stored_bytes("bob") == 70
-    assert await store.stored_bytes("nobody") == 0
-    # of each run but its newest events
-    while await store.purge(PurgeAges(DAY.format(1), 5, DAY.format(1), DAY.format(1))):
-        assert await store.stored_bytes("ann") <= 1500
-    assert 0 < await store.stored_bytes("ann") < 1500
-    while await store.purge(PurgeAges(DAY.format(9), 5, DAY.format(1), DAY.format(1))):
-        assert await store.stored_bytes("bob") <= 70
-    assert await store.stored_bytes("ann") == 0
-
-
-async def what_is_old_is_purged(store: RunStore) -> None:
-    """Check the order: events first, then runs; of long runs all but the newest; open runs stay."""
-    old = sample_row("old", "completed", ended_at=DAY.format(5), last_seq=10, revision="rev 2")
-    for run_id, day, revision in (("new", 9, "rev 1"), ("old", 5, "rev 2"), ("older", 1, "rev 3")):
-        ended_at = DAY.format(day)
-        row = sample_row(run_id, "completed", ended_at=ended_at, last_seq=10, revision=revision)
-        record = IdempotencyRecord(f"key-{run_id}", "x", run_id, 0)
-        await store.append(Write(run_id, sample_records(1, 10), row, None, record))
-    await begin_run(store, "running", events=10, last_seq=10)
-    await begin_run(store, "paused", events=10, status="paused", last_seq=10)
-    ages = PurgeAges(DAY.format(8), 4, DAY.format(3), DAY.format(1))
-    assert await store.purge(ages, limit=1) > 0
-    # several at once, as processes that share a store do
-    while any(await asyncio.gather(*(store.purge(ages) for _ in range(3)))):
-        pass
-    assert sorted(await run_ids(store)) == ["new", "old", "paused", "running"]
-    assert (await store.row("old"), await store.records("old")) == (old, [])
-    assert await store.records("new") == sample_records(7, 10)
-    assert await store.records("new", after=8, limit=1) == sample_records(9, 9)
-    assert await store.records("older") == []
-    assert await store.idempotency_record("key-older") is None
-    assert await store.idempotency_record("key-new") is not None
-    for run_id in ("running", "paused"):
-        assert len(await store.records(run_id)) == 10
-    # SQLite finds runs with more than 1,000 events by an index of their own
-    await begin_run(store, "long", 2500, "completed", ended_at=DAY.format(9), last_seq=2500)
-    await store.purge(replace(ages, max_events=1500))
-    assert await store.records("long", limit=1) == sample_records(1001, 1001)
-    # a run goes with the events that it still has
-    await store.purge(PurgeAges(DAY.format(1), 1500, DAY.format(10), DAY.format(1)))
-    assert sorted(await run_ids(store)) == ["paused", "running"]
-    assert await store.records("long") == []
-
-
-async def the_oldest_are_known(store: RunStore) -> None:
-    """Check how far back a store reaches, and the time before which so many runs have ended."""
-    assert (await store.reach()).runs_since is None
-    assert await store.oldest_end(2, with_events=False) is None
-    for day in (5, 3, 4):
-        more = {"ended_at": DAY.format(day), "last_seq": 2, "stored_bytes": 900}
-        await begin_run(store, f"r{day}", 2, "completed", revision=f"rev{day % 2}", **more)
-    await begin_run(store, "paused", status="paused")
-    before = replace(NOTHING_OLD, events_before=await store.oldest_end(1, with_events=True) or "")
-    assert await store.purge(before) == 1
-    found = await store.reach()
-    assert (found.events_since, found.runs_since) == (DAY.format(4), DAY.format(3))
-    assert found.bytes > 0
-    before = replace(NOTHING_OLD, runs_before=await store.oldest_end(2, with_events=False) or "")
-    assert await store.purge(before) == 2
-    assert sorted(await run_ids(store)) == ["paused", "r5"]
-    assert await store.oldest_end(9, with_events=True) == await store.oldest_end(
-        1, with_events=False
-    )
-
-
-async def revisions_are_kept_while_needed(store: RunStore) -> None:
-    """Check that a revision is purged some time after the last run that was started with it."""
-    files = '{"crew.yaml": "è"}'
-    revisions = ("rev", "unused", "fresh", "paused", "running")
-    for revision in revisions:
-        await store.keep_revision(revision, files, DAY.format(9 if revision == "fresh" else 1))
-    await begin_run(store, "r2", status="paused", revision="paused")
-    await begin_run(store, "r3", status="running", revision="running")
-    await store.keep_revision("rev", files, DAY.format(2))
-    assert await store.revision("rev") == files
-    assert await store.revision("none") is None
-    await begin_run(store, "r1", status="completed", ended_at=DAY.format(4))
-    await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(5)))
-    kept = [await store.revision(one) for one in revisions]
-    assert kept == [files, None, files, files, files]
-    await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
-    await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
-    assert sorted(await run_ids(store)) == ["r2", "r3"]
-    assert await store.revision("rev") is None
-    assert [await store.revision(one) for one in ("paused", "running")] == [files, files]
 
 
 async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:

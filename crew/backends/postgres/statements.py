@@ -102,8 +102,10 @@ ON CONFLICT DO NOTHING RETURNING 1
 """
 # another process may purge at the same time: the rows that it has locked are skipped
 OLD_RUNS = "SELECT run_id FROM crew_runs WHERE ended_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED"
+# $3: by status, since when events are kept all the same
 OLD_EVENTS = """
 SELECT run_id, last_seq FROM crew_runs WHERE ended_at < $1 AND last_seq - purged_seq > 0
+    AND (NOT $3::text::jsonb ? status OR ended_at < $3::text::jsonb ->> status)
 LIMIT $2 FOR UPDATE SKIP LOCKED
 """
 SURPLUS_EVENTS = """

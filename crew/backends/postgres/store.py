@@ -1,6 +1,7 @@
 """A store in a PostgreSQL database, for any number of processes."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
@@ -142,7 +143,8 @@ class PostgresStore(SqlRuns):
             for table in ("crew_events", "crew_idempotency_records", "crew_runs"):
                 sql = f"DELETE FROM {table} WHERE run_id = ANY($1)"  # noqa: S608 # names of ours
                 await connection.execute(sql, gone)
-            old = await connection.fetch(OLD_EVENTS, ages.events_before, limit)
+            kept = json.dumps(dict(ages.kept_since))
+            old = await connection.fetch(OLD_EVENTS, ages.events_before, limit, kept)
             old += await connection.fetch(SURPLUS_EVENTS, ages.max_events, limit)
             for run_id, last in old:
                 sql = "DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2"

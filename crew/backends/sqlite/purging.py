@@ -1,5 +1,6 @@
 """What is old, deleted from a file."""
 
+import json
 import sqlite3
 
 from crew.journal.records.rows import PurgeAges, StoredReach
@@ -19,9 +20,11 @@ OLD_RUNS = f"""
 {REVISIONS} SELECT run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
 WHERE (last_seq > purged_seq) IN (0, 1) AND ended_at < ? LIMIT ?
 """  # noqa: S608 # made of texts of ours
+# by status, since when events are kept all the same: JSON
 OLD_EVENTS = f"""
 {REVISIONS} SELECT last_seq, run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
-WHERE (last_seq > purged_seq) = 1 AND ended_at < ? LIMIT ?
+WHERE (last_seq > purged_seq) = 1 AND ended_at < ?
+    AND ended_at < coalesce(json_extract(?, '$.' || status), '~') LIMIT ?
 """  # noqa: S608 # as above
 # the index of long runs has those with more events than this
 LONG = 1000
@@ -102,7 +105,8 @@ def purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     for table in ("events", "idempotency_records", "runs"):
         sql = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 # names of ours
         connection.executemany(sql, gone)
-    old = connection.execute(OLD_EVENTS, (ages.events_before, limit)).fetchall()
+    kept = json.dumps(dict(ages.kept_since))
+    old = connection.execute(OLD_EVENTS, (ages.events_before, kept, limit)).fetchall()
     surplus = SURPLUS_OF_LONG_RUNS if ages.max_events >= LONG else SURPLUS
     old += connection.execute(surplus, (ages.max_events, limit)).fetchall()
     connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)

@@ -1,7 +1,7 @@
 """What stores are given and give back: rows of runs, events to write, and how a write ended."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.model import NO_USAGE, Usage
@@ -266,6 +266,8 @@ class PurgeAges:
     runs_before: str
     # revisions are kept at least since this time, whether or not a run needs them
     revisions_before: str
+    # by status: what has ended since this time keeps its events all the same
+    kept_since: Mapping[str, str] = field(default_factory=dict)
 
 
 NOTHING_OLD = PurgeAges("", 10**12, "", "")

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.journal.records.rows import PurgeAges, RunRow
+from crew.journal.events import RunStatus
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import PAGE, PurgeAges, RunRow
 from crew.runs.runs import Runs
 from crew.runs.upkeep.storage import GIGABYTE, Storage
 from tools.clock import rfc3339
@@ -26,6 +28,7 @@ RETRY_SECONDS = 60.0
 # a revision is kept for so long even if no run needs it: a run with it may be starting
 KEEP_REVISIONS_HOURS = 1.0
 KEEP_NOTICES_HOURS = 48.0
+ENDED: tuple[RunStatus, ...] = ("completed", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,7 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
         retention.max_events,
         rfc3339(runs_before),
         rfc3339(revisions_before),
+        await kept_for_replays(runs, events_before),
     )
     # the current revision may be purged while no run needs it
     runs.revisions.forget_files()
@@ -152,6 +156,31 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
         await runs.store.recall.purge(recall.limits(now).since)
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
     return purged > 0
+
+
+async def kept_for_replays(runs: Runs, events_before: datetime) -> dict[str, str]:
+    """Return by status since when the runs have ended that keep their events for replays.
+
+    Args:
+        runs: have the crew, which says how many, and the store.
+        events_before: what has ended before loses its events otherwise.
+    """
+    keep = runs.crew.config.replay.keep
+    since = runs.store.now() - timedelta(days=keep.days)
+    if not keep.runs or events_before <= since:
+        return {}
+    found: dict[str, str] = {}
+    for status in ENDED:
+        left, after = keep.runs, None
+        while page := await runs.store.rows(
+            RunFilter(status, since=rfc3339(since)), min(left, PAGE), after
+        ):
+            oldest = min(row.ended_at or "~" for row in page)
+            found[status] = min(found.get(status, "~"), oldest)
+            left, after = left - len(page), page[-1].run_id
+            if not left:
+                break
+    return found
 
 
 async def forget_conversations(runs: Runs) -> bool:

@@ -159,8 +159,13 @@ async def _database(folder: Path) -> list[Finding]:
     except CrewError as error:
         return [Finding("error", str(error))]
     try:
-        reach = reach_text(await store.reach())
-        return [*await store.examine(), Finding("note", reach)]
+        reach = await store.reach()
+        notes = [Finding("note", reach_text(reach))]
+        if reach.events_since is not None:
+            # what has lost its events cannot be played again
+            text = f"crew replay reaches back to {reach.events_since[:10]}; see replay.keep"
+            notes.append(Finding("note", text))
+        return [*await store.examine(), *notes]
     except CrewError as error:
         return [Finding("error", str(error))]
     finally:

@@ -66,7 +66,7 @@ def diff(
     else:
         print("\n".join(difference_lines(found)) or "nothing differs")
         if length is not None:
-            print_results(results, as_lines=False)
+            print_results(results)
     if exit_code and found:
         raise typer.Exit(Exit.FAILED)
 

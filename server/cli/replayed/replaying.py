@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -120,8 +120,12 @@ def replay(
     guard_process()
     wanted = WantedRuns(runs or (), status, length, sample)
     options = ReplayOptions(latency == "recorded", match, real is not None, answers)
-    results = replay_runs(folder, wanted, on or str(folder), options)
-    print_results(results, as_lines=as_lines)
+    on_result = _print_result if as_lines else None
+    results = replay_runs(folder, wanted, on or str(folder), options, on_result)
+    if as_lines:
+        _print_json({"summary": report_document(results)})
+    else:
+        print_results(results)
     if answers is not None:
         print(_spent(answers.spending), file=sys.stderr)
     if save is not None:
@@ -155,17 +159,26 @@ def _spent(spending: Spending) -> str:
 
 
 def replay_runs(
-    folder: Path, wanted: WantedRuns, version: str, options: ReplayOptions = AS_RECORDED
+    folder: Path,
+    wanted: WantedRuns,
+    version: str,
+    options: ReplayOptions = AS_RECORDED,
+    on_result: Callable[[ReplayResult], None] | None = None,
 ) -> list[ReplayResult]:
-    """Play runs of a folder's store on a version of its files."""
+    """Play runs of a folder's store on a version of its files; `on_result`: called with each."""
     store = open_to_look(folder)
     if store is None:
         fail("no run is kept")
-    return asyncio.run(_replay(store, folder, wanted, version, options))
+    return asyncio.run(_replay(store, folder, wanted, version, options, on_result))
 
 
 async def _replay(
-    store: RunStore, folder: Path, wanted: WantedRuns, version: str, options: ReplayOptions
+    store: RunStore,
+    folder: Path,
+    wanted: WantedRuns,
+    version: str,
+    options: ReplayOptions,
+    on_result: Callable[[ReplayResult], None] | None,
 ) -> list[ReplayResult]:
     try:
         with contextlib.ExitStack() as stack:
@@ -176,7 +189,12 @@ async def _replay(
             replays = Replays(store, folder, sources, options)
             if options.real is not None:
                 _require_money(replays, options.real)
-            return [one async for one in replays.play(rows)]
+            found = []
+            async for one in replays.play(rows):
+                found.append(one)
+                if on_result is not None:
+                    on_result(one)
+            return found
     except UnknownVersion as error:
         fail(str(error), Exit.USAGE)
     finally:
@@ -194,14 +212,17 @@ def _require_money(replays: Replays, real: RealAnswers) -> None:
             fail(str(error), Exit.USAGE)
 
 
-def print_results(results: Sequence[ReplayResult], *, as_lines: bool) -> None:
-    """Print replays, one by one where they are few."""
-    if as_lines:
-        for one in results:
-            print(visible_json(json.dumps(replay_document(one), ensure_ascii=False)))
-        summary = {"summary": report_document(results)}
-        print(visible_json(json.dumps(summary, ensure_ascii=False)))
-        return
+def _print_result(result: ReplayResult) -> None:
+    _print_json(replay_document(result))
+
+
+def _print_json(document: object) -> None:
+    # a server reads each as it comes
+    print(visible_json(json.dumps(document, ensure_ascii=False)), flush=True)
+
+
+def print_results(results: Sequence[ReplayResult]) -> None:
+    """Print replays for people: one in full, many as a report."""
     lines = result_lines(results[0]) if len(results) == 1 else report_lines(results)
     for line in lines:
         print(visible(line))

@@ -25,19 +25,7 @@ PATH_PATTERNS = {
 }
 REF = "#/components/schemas/{model}"
 EVENT_KEY = "RunEvent"
-EVENT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "data": {
-            "type": "string",
-            "contentMediaType": JSON,
-            "contentSchema": {"$ref": REF.format(model=EVENT_KEY)},
-        },
-    },
-}
-
-
+EVENT = REF.format(model=EVENT_KEY)
 # the bytes of a file
 FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
@@ -122,7 +110,9 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 
 def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
-    content: dict[str, Any] = {JSON: {"schema": schema}} if schema is not None else {}
+    content: dict[str, Any] = {}
+    if media_type != SSE and schema is not None:
+        content[JSON] = {"schema": schema}
     if media_type == IMAGE:
         content[media_type] = {"schema": {"type": "string", "format": "binary"}}
     elif media_type in (PLAIN, MARKDOWN, NDJSON):
@@ -131,5 +121,11 @@ def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
         content[media_type] = {"schema": {"type": "object"}}
     elif media_type == SSE:
         # OpenAPI 3.1 has no word for what each event of a stream holds; 3.2 calls it so
-        content[SSE] = {"itemSchema": EVENT_SCHEMA}
+        content[SSE] = {"itemSchema": _event_schema(schema or {"$ref": EVENT})}
     return {"description": "Done.", "content": content}
+
+
+def _event_schema(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an event of a stream, with that of its data."""
+    content = {"type": "string", "contentMediaType": JSON, "contentSchema": data}
+    return {"type": "object", "properties": {"id": {"type": "string"}, "data": content}}

@@ -14,7 +14,15 @@ class SentAnswer(TypedDict):
     parts: list[str]
 
 
-class ReplayAnswer(TypedDict):
+class AnsweredAnswer(TypedDict):
+    """What real answers came to."""
+
+    plays: int
+    agree: int
+    judged: NotRequired[str]
+
+
+class ReplayedRun(TypedDict):
     """What became of the replay of a run."""
 
     run: str
@@ -31,9 +39,41 @@ class ReplayAnswer(TypedDict):
     difference: NotRequired[str]
     # why it is not known, not reproduced, not kept
     why: NotRequired[str]
+    answered: NotRequired[AnsweredAnswer]
+
+
+class ReplayAnswer(ReplayedRun):
+    """The same, with the steps."""
+
     # in words; of the replay as far as it came
     steps_then: list[str]
     steps_now: list[str]
+
+
+class ReplaysAddress(TypedDict):
+    """Replays that have begun."""
+
+    id: str
+    url: str
+    events_url: str
+
+
+class ReplaysAnswer(TypedDict):
+    """How far replays are."""
+
+    id: str
+    # running, done, failed, stopped
+    status: str
+    started_at: str
+    replayed: int
+    # of `crew replay --json`; null until the end
+    summary: dict[str, Any] | None
+    # why they have failed, or were stopped; "" otherwise
+    why: str
+
+
+# what a stream of replays holds: each, and at the end how they are
+ReplaysEvent = ReplayedRun | ReplaysAnswer
 
 
 class CheckedReload(TypedDict):
