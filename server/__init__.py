@@ -3,6 +3,6 @@
 Sub-packages and modules, from the top: `cli` (what an operator types), `process` (the processes),
 `http` (endpoints and streams), `replay_jobs` (many stored runs, played again), `gate` (what new
 files must pass), `notices` (what channels get notices), `telemetry` (metrics and logs), `settings`
-(the environment), `identity` (who others say a caller is), `tokens` (who may call), `yaml_text`,
+(the environment), `identity` (who others say a caller is), `tokens` (who may call),
 `errors`; and console/, the web page.
 """

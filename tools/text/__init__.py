@@ -2,5 +2,5 @@
 
 `texts` (all of a JSON value, and for a terminal), `folding` (the same but for case and white
 space), `scripts` (without spaces between words), `suggest` (did you mean), `secrets` (found and
-masked), `server_words` (what a server says with an error).
+masked), `server_words` (what a server says with an error), `yaml_text` (YAML as people write it).
 """

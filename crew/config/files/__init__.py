@@ -1,5 +1,6 @@
 """The files of a crew: `sources` (found and kept), `yaml_reader` and `document` (data with places).
 
-`changes` (values in place of those), `spacing` (spaces that are missing), `data_files` (OpenAPI
-documents, mcp.lock.json), `environment` (`${NAME}`), `redaction` (lines that may hold a secret).
+`changes` (values in place of those), `rewriting` (files with such values), `spacing` (spaces that
+are missing), `data_files` (OpenAPI documents, mcp.lock.json), `environment` (`${NAME}`),
+`redaction` (lines that may hold a secret).
 """

@@ -46,6 +46,12 @@ class Faults:
         """Return what goes wrong with an attempt of a call; it counts as made."""
         return self._find("tool", (name,))
 
+    def server(self, name: str, tool: str) -> Fault | None:
+        """Return what goes wrong with a call of an MCP server's tool; it counts as made."""
+        fault = self._find("server", (name,)) if name else None
+        # another tool of it is as it was
+        return None if fault is not None and fault.changes not in (None, tool) else fault
+
     def _find(self, kind: str, names: tuple[str, ...]) -> Fault | None:
         found: Fault | None = None
         for number, fault in enumerate(self.case.keys.faults):

@@ -1,6 +1,7 @@
 """A store as a process sees it that ends at a certain event, as by `kill -9`; or that fails."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,13 +73,27 @@ class Outage:
             raise StoreUnavailable("a fault of the rehearsal: the store cannot be written")
 
 
+@dataclass(slots=True)
+class Trigger:
+    """Something that happens once an event is stored."""
+
+    moment: Moment
+    act: Callable[[], None]
+
+
 class MortalStore:
     """Passes all on to a store that outlives it, until the process ends."""
 
     def __init__(
-        self, store: MemoryStore, moment: Moment | None = None, outage: Outage | None = None
+        self,
+        store: MemoryStore,
+        moment: Moment | None = None,
+        outage: Outage | None = None,
+        triggers: Sequence[Trigger] = (),
     ) -> None:
         self.store, self.moment, self.outage = store, moment, outage
+        # they outlive the process, too
+        self.triggers = triggers
         self.died = asyncio.Event()
         # it ends with the next write
         self._is_dying = False
@@ -100,7 +115,9 @@ class MortalStore:
         moment = self.moment
         record = next((one for one in write.records if moment and moment.is_at(one)), None)
         if record is None or moment is None:
-            return await self.store.append(write)
+            result = await self.store.append(write)
+            self._trigger(write)
+            return result
         if moment.is_during and from_json(record.public)["type"] not in BEGINNINGS:
             # what is done is not stored yet, nor what came with it
             raise self._end()
@@ -109,6 +126,11 @@ class MortalStore:
         if not moment.is_during:
             raise self._end()
         return result
+
+    def _trigger(self, write: Write) -> None:
+        for trigger in self.triggers:
+            if any(trigger.moment.is_at(one) for one in write.records):
+                trigger.act()
 
     async def release(self, run_id: str, epoch: int) -> None:
         """See RunLog: who has ended releases nothing."""

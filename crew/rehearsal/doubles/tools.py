@@ -22,11 +22,14 @@ from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
 from tools.forms import Form, FormsNeeded
+from tools.kinds.mcp.tool import server_of
 
 # they act on nothing but what the rehearsal itself keeps
 OWN = frozenset({DESCRIBE_CREW, *(one.name for one in (*MEMORY_TOOLS, *DOCUMENT_TOOLS))})
 # of a result that is longer than any limit
 TOO_LONG = 2**21
+# what a server asks for that asks
+ASKED_FORM = {"type": "object", "properties": {"answer": {"type": "string"}}}
 # of the time that a call has left, what a slow one takes
 SLOW_PART = 0.9
 
@@ -105,6 +108,9 @@ class ToolDouble:
         elif fault is not None:
             self._note(shown, context)
             return await self._fail(fault)
+        server = self.faults.server(server_of(self.tool), self.tool.name)
+        if server is not None:
+            self._fail_by_server(server, shown, context)
         if self.tool.name not in self.results.by_tool:
             return self._without(shown, context)
         before = self.world.given_before(context.key)
@@ -174,6 +180,24 @@ class ToolDouble:
         self._note(shown, context)
         with self.clock.hold() if self.tool.leaves_loop else NOT_HELD:
             return await self.tool.act(arguments, context)
+
+    def _fail_by_server(self, fault: Fault, shown: Mapping[str, Any], context: ToolContext) -> None:
+        """Let its MCP server fail, as the real one does; raises what that raises."""
+        text = f"the MCP server {fault.server}"
+        if fault.changes is not None:
+            text = f"the tool {fault.changes} is described otherwise by {text}"
+            text = f"{text} since it was looked at; a fault of the rehearsal"
+            context.warn("tool_changed", text)
+            raise PermanentError(text)
+        if fault.asks is not None and context.reply is None:
+            form = Form(self.tool.name, f"{text} asks for something", ASKED_FORM)
+            raise FormsNeeded((form,), None)
+        if fault.dies == "before":
+            context.begin_sending()
+            raise ConnectionError(f"{text} has ended: a fault of the rehearsal")
+        if fault.dies == "during":
+            self._note(shown, context)
+            raise ConnectionError(f"{text} has ended during the call: a fault of the rehearsal")
 
     def _note(self, shown: Mapping[str, Any], context: ToolContext) -> None:
         tool = self.tool

@@ -56,7 +56,12 @@ class CaseChecks:
             self._tool(case, ("returns", name), name)
         for number, fault in enumerate(keys.faults):
             self._tool(case, ("faults", number, "tool"), fault.tool)
+            self._tool(case, ("faults", number, "changes"), fault.changes)
             self._agent(case, ("faults", number, "model"), fault.model, self._providers())
+            servers = {name for name, one in self.files.tools.items() if one.kind == "mcp"}
+            if fault.server is not None and fault.server not in servers:
+                place = ("faults", number, "server")
+                self._unknown(case, place, "bad-value", "MCP server", fault.server, servers)
         for path, expect in expectations_of(case):
             self._expect(case, path, expect)
         return self.problems

@@ -7,7 +7,8 @@ from typing import Any, get_args
 from pydantic_core import from_json, to_json, to_jsonable_python
 
 from crew.journal.events import RunFailed
-from crew.rehearsal.judging.story import MadeCall, Step, Story
+from crew.rehearsal.judging.story import MadeCall, Story
+from crew.rehearsal.playing.updates import written_step
 from crew.rehearsal.replaying.recording import Recording
 from tools.calls import CallStatus
 
@@ -22,7 +23,7 @@ def expected_of(recording: Recording, tools: Collection[str]) -> dict[str, Any]:
         tools: of the crew.
     """
     story = Story.of(recording.events, {})
-    found: dict[str, Any] = {"path": [_step(one) for one in story.steps]}
+    found: dict[str, Any] = {"path": [written_step(one) for one in story.steps]}
     if story.end is not None:
         code = story.end.code if isinstance(story.end, RunFailed) else ""
         reason = story.end.reason
@@ -40,10 +41,6 @@ def expected_of(recording: Recording, tools: Collection[str]) -> dict[str, Any]:
     if story.warnings:
         found["warnings"] = story.warnings
     return found
-
-
-def _step(step: Step) -> Any:
-    return {step.name: step.why} if step.kind == "agent" and step.why else step.name
 
 
 def _calls(calls: list[MadeCall], tools: Collection[str]) -> Iterator[dict[str, Any]]:

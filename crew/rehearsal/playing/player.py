@@ -2,33 +2,40 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
 
 from crew.backends.memory import MemoryStore
+from crew.config.files.changes import Change
+from crew.config.files.rewriting import NoSuchPlace, rewritten
 from crew.config.keys.matters import NotUnderstood, matter_of
-from crew.crew import Crew
+from crew.config.problems import has_failed
+from crew.crew import Crew, make_crew
 from crew.errors import CrewError
 from crew.journal.events import Paused
 from crew.journal.query import API, Answer, HistoryMessage, Query, Source
 from crew.journal.questions import Question, UnknownOutcome
 from crew.journal.records.rows import RunRow
 from crew.rehearsal.doubles.doubles import CaseDoubles
-from crew.rehearsal.doubles.mortal import Moment, MortalStore, Outage
+from crew.rehearsal.doubles.mortal import Moment, MortalStore, Outage, Trigger
 from crew.rehearsal.doubles.people import People
 from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.doubles.world import AskedModel
 from crew.rehearsal.files.bound import Case
 from crew.rehearsal.keys.case import Question as Asked
 from crew.rehearsal.keys.expected import Expect
+from crew.rehearsal.keys.faults import Fault
 from crew.rehearsal.playing.judges import Judgement, judge_answer
 from crew.rehearsal.playing.kept import Kept, find_kept
-from crew.rehearsal.playing.loaded import LoadedCrew
+from crew.rehearsal.playing.loaded import LoadedCrew, dotted_path
 from crew.rehearsal.playing.stage import Stage
 from crew.rehearsal.playing.tape import Noted, noted, stored_events
+from crew.runs.streams.listeners import Listeners
 from tools.virtual_clock import VirtualClock, VirtualLoop
 
 # of the conversation of a rehearsal with turns
@@ -121,6 +128,9 @@ class _Player:
         self.store = MemoryStore(self.clock)
         self.doubles = CaseDoubles(case, self.clock, may_act, account)
         faults = self.doubles.faults
+        # who has started a run with a stream, until it leaves
+        self._client: AbstractContextManager[object] | None = None
+        self._has_left = False
         # of each kill, the number of its fault; None: of `kill_at`
         self._kills: list[int | None] = [None] if kill_at else []
         moments = [Moment(kill_at)] if kill_at else []
@@ -143,10 +153,46 @@ class _Player:
         for number, fault in faults.of_kind("store"):
             outage = Outage(self.clock, fault.seconds)
             faults.used[number] += 1
+        triggers = [
+            Trigger(Moment(event=fault.at or "", nth=fault.nth), partial(act, number, fault))
+            for kind, act in (("client", self._leave), ("reload", self._reload))
+            for number, fault in faults.of_kind(kind)
+        ]
         for moment in moments:
-            yield MortalStore(self.store, moment, outage)
+            yield MortalStore(self.store, moment, outage, triggers)
         while True:
-            yield MortalStore(self.store, None, outage)
+            yield MortalStore(self.store, None, outage, triggers)
+
+    def _leave(self, number: int, fault: Fault) -> None:
+        """Let the client go that has started the run."""
+        self.doubles.faults.used[number] += 1
+        client, self._client = self._client, None
+        # not within the write; that of the first event is over before the run is known
+        self._has_left = client is None
+        if client is not None:
+            asyncio.get_running_loop().call_soon(client.__exit__, None, None, None)
+
+    def _reload(self, number: int, fault: Fault) -> None:
+        """Let new runs have other files."""
+        self.doubles.faults.used[number] += 1
+        source = self.case.source("faults", number, "reload")
+        changes = [Change(dotted_path(dotted), one) for dotted, one in fault.reload.items()]
+        loaded = self.stage.loaded
+        try:
+            sources = rewritten(replace(loaded.sources, changes=()), changes)
+        except NoSuchPlace as error:
+            self.doubles.world.add("config", str(error), source)
+            return
+        crew = self.stage.process.crew
+        # values that the rehearsal sets stay
+        sources = replace(sources, changes=loaded.sources.changes)
+        checked = crew.recipe.check(sources)
+        for problem in checked.problems:
+            if problem.severity == "error":
+                text = f"{problem.file}: {problem.message}"
+                self.doubles.world.add("config", text, source)
+        if not has_failed(checked.problems):
+            self.stage.process.runs.revisions.adopt(make_crew(crew.recipe, sources, checked))
 
     def _count_kill(self) -> None:
         if (number := self._kills.pop(0)) is not None:
@@ -205,6 +251,16 @@ class _Player:
     ) -> PlayedTurn:
         begun, asked = self.clock.monotonic(), len(self.doubles.world.asked)
         run_id = await self.stage.start(query, key, source)
+        if any(self.doubles.faults.of_kind("client")):
+            # it is started by a stream, so it needs a listener
+            listeners = Listeners(self.stage.process.runs)
+            client = listeners.listen(run_id, needed=True)
+            client.__enter__()
+            if self._has_left:
+                client.__exit__(None, None, None)
+            else:
+                self._client = client
+            self._has_left = False
         while (row := await self.stage.outcome(run_id)).status == "paused":
             if not await self._answer(row, people, expect):
                 break

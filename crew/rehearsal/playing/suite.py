@@ -19,6 +19,7 @@ from crew.rehearsal.files.checks import CaseChecks, expectations_of
 from crew.rehearsal.judging.verdict import Judged, Status, judge
 from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew, RealModels
 from crew.rehearsal.playing.player import Played, play_case
+from crew.rehearsal.playing.updates import Update, updates_of
 from crew.rehearsal.playing.wall import WallTimeOver, wall_limit
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class Result:
     reason: str = ""
     # by key: the units of the crew that it takes, and whether it checks each
     taken: Mapping[str, bool] = field(default_factory=dict)
+    # what it could expect instead
+    updates: Sequence[Update] = ()
 
 
 @dataclass(slots=True)
@@ -135,11 +138,12 @@ class Suite:
             return Result(case.id, "error", source, mismatches=wrong)
         started = time.perf_counter()
         limit = case.keys.expect.at_most.wall_seconds
-        judged, seconds = None, 0.0
+        judged, seconds, updates = None, 0.0, list[Update]()
         try:
             with wall_limit(limit), _quiet():
                 played, judged = self._play(case, loaded)
                 seconds = played.seconds
+                updates = list(updates_of(case, played, judged))
         except WallTimeOver:
             text = f"it took longer than {limit:g} s of this machine's time (wall_seconds)"
             found: Sequence[Mismatch] = [Mismatch("at_most", text, case.source("expect"))]
@@ -159,7 +163,8 @@ class Suite:
             text = f"it was to fail, and does not: {reason}; remove fails"
             found = [] if found else [Mismatch("error", text, case.source("fails"))]
         taken = self._taken(case, judged) if judged is not None and status == "passed" else {}
-        return Result(case.id, status, source, millis, seconds, path, found, reason, taken)
+        updates = updates if status == "failed" else []
+        return Result(case.id, status, source, millis, seconds, path, found, reason, taken, updates)
 
     def _taken(self, case: Case, judged: Judged) -> dict[str, bool]:
         if case.keys.set or case.keys.fails is not None:

@@ -8,9 +8,9 @@ from server.cli.imports.foreign import Foreign, Part
 from server.cli.imports.models import Meant
 from server.cli.imports.servers import ImportedServers
 from server.cli.starting.starter import Files, Made
-from server.yaml_text import to_yaml
 from tools.errors import ToolDefinitionError
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
+from tools.text.yaml_text import to_yaml
 
 TABLE_FILE = "imported.md"
 QUERY = "What can you do?"

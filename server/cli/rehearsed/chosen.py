@@ -4,12 +4,16 @@ import json
 import random
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from crew.config.problems import has_failed
+from crew.rehearsal.differences.touched import Touched
 from crew.rehearsal.files.bound import Case
-from crew.rehearsal.playing.suite import Result
+from crew.rehearsal.playing.loaded import CrewLoader
+from crew.rehearsal.playing.suite import Result, Suite
 from server.cli.rehearsed.expressions import parse
+from server.cli.replayed.versions import opened_version
 from tools.text.suggest import nearest
 
 # in the crew's own folder, which no version control has
@@ -30,9 +34,16 @@ class Choice:
     only_failed: bool = False
     # of the order; None: as they are written
     seed: int | None = None
+    # a folder or a git reference: only those that may meet what differs from it
+    changed: str = ""
 
-    def of(self, cases: Sequence[Case], folder: Path) -> list[Case]:
-        """Return the rehearsals that are played; raises NothingChosen, WrongExpression."""
+    def of(self, suite: Suite, folder: Path) -> list[Case]:
+        """Return the rehearsals that are played.
+
+        Raises:
+            NothingChosen, WrongExpression, UnknownVersion
+        """
+        cases = suite.cases
         found = list(cases)
         if self.names:
             wanted: dict[str, Case] = {}
@@ -45,9 +56,32 @@ class Choice:
         if self.only_failed:
             failed = _failed(folder)
             found = [one for one in found if one.id in failed]
+        if self.changed and found:
+            found = _meeting(found, suite, folder, self.changed)
         if self.seed is not None:
             random.Random(self.seed).shuffle(found)  # the same for the same seed
         return found
+
+
+def _meeting(cases: Sequence[Case], suite: Suite, folder: Path, version: str) -> list[Case]:
+    """Return those that may meet what differs from a version, or that differ themselves."""
+    now = suite.crew_of(cases[0])
+    with opened_version(version, folder) as sources:
+        loader = CrewLoader(replace(sources, changes=now.sources.changes))
+        then = loader.load(cases[0].keys.env, {}).checked
+        if has_failed(then.problems):
+            # nothing is known of it
+            return list(cases)
+        touched = Touched.of(then, now.checked)
+        other = {one.file for one in cases if _differs(folder, sources.folder, one.file)}
+    return [one for one in cases if one.file in other or touched.meets(one, now.checked)]
+
+
+def _differs(one: Path, other: Path, name: str) -> bool:
+    try:
+        return (one / name).read_bytes() != (other / name).read_bytes()
+    except OSError:
+        return True
 
 
 def _named(name: str, cases: Sequence[Case], folder: Path) -> list[Case]:

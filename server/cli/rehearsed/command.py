@@ -4,7 +4,8 @@ import importlib
 import importlib.util
 import os
 import secrets
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,13 @@ from server.cli.rehearsed.chosen import Choice, NothingChosen
 from server.cli.rehearsed.expressions import WrongExpression
 from server.cli.rehearsed.measured import RealPlay, measure_folder
 from server.cli.rehearsed.played import How, play_folder
+from server.cli.replayed.versions import UnknownVersion
+
+HINTS: Mapping[type[ValueError], str] = {
+    NothingChosen: "FILE",
+    WrongExpression: "-k",
+    UnknownVersion: "--changed",
+}
 
 
 def test(
@@ -40,6 +48,13 @@ def test(
     only_failed: Annotated[
         bool, typer.Option("--failed", help="Only those that failed the last time.")
     ] = False,
+    changed: Annotated[
+        str,
+        typer.Option(
+            metavar="VERSION",
+            help="Only those that may meet what differs from a folder or git reference, as HEAD.",
+        ),
+    ] = "",
     watch: Annotated[bool, typer.Option("--watch", help="Play them again after each change.")] = (
         False
     ),
@@ -85,6 +100,11 @@ def test(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail where models are sent something else.")
     ] = False,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Write paths and answers that differ, as you agree."),
+    ] = False,
+    agrees: Annotated[bool, typer.Option("--yes", help="With --update: write all.")] = False,
     real: Annotated[
         bool,
         typer.Option("--real", help="Call tools that act once only, where one says `real`."),
@@ -125,7 +145,7 @@ def test(
     if seed is not None or shuffle:
         seed = secrets.randbelow(2**16) if seed is None else seed
         typer.echo(f"--seed {seed}", err=True)
-    choice = Choice(names or (), expression, only_failed, seed)
+    choice = Choice(names or (), expression, only_failed, seed, changed)
     if model:
         alone = {
             "--watch": watch,
@@ -136,6 +156,7 @@ def test(
             "--mutants": mutants,
             "--pin": pins,
             "--strict": strict,
+            "--update": update,
             "-x": stops,
         }
         for option in (name for name, is_given in alone.items() if is_given):
@@ -155,6 +176,10 @@ def test(
     ):
         if is_given:
             raise typer.BadParameter("it goes with --model", param_hint=option)
+    if agrees and not update:
+        raise typer.BadParameter("it goes with --update", param_hint="--yes")
+    if update and not agrees and not sys.stdin.isatty():
+        raise typer.BadParameter("it asks in a terminal; or give --yes", param_hint="--update")
     how = How(
         choice,
         jobs or os.cpu_count() or 1,
@@ -169,6 +194,8 @@ def test(
         pins,
         strict,
         most if mutants else None,
+        update,
+        agrees,
     )
     with _chosen():
         if watch:
@@ -185,8 +212,8 @@ def _chosen() -> Iterator[None]:
     """Say so where the command line names no rehearsal."""
     try:
         yield
-    except (NothingChosen, WrongExpression) as error:
-        hint = "-k" if isinstance(error, WrongExpression) else "FILE"
+    except (NothingChosen, WrongExpression, UnknownVersion) as error:
+        hint = HINTS[type(error)]
         raise typer.BadParameter(str(error), param_hint=hint) from None
 
 

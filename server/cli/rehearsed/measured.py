@@ -11,14 +11,14 @@ from rich.console import Console
 
 from agents.errors import ProviderError
 from crew.config.crew_files import CrewFiles
-from crew.config.report import problems_document
 from crew.rehearsal.doubles.spending import Spending
 from crew.rehearsal.measuring.plays import Measured, measure
 from crew.rehearsal.measuring.rates import Rate
 from crew.rehearsal.playing.loaded import RealModels
 from crew.rehearsal.playing.suite import Suite
-from server.cli.exits import Exit, fail, print_problems
+from server.cli.exits import Exit, fail
 from server.cli.rehearsed.chosen import Choice
+from server.cli.rehearsed.text import show_problems
 from tools.text.texts import visible, visible_json
 
 # each agent has its own
@@ -58,12 +58,9 @@ def measure_folder(
     except ProviderError as error:
         fail(str(error), Exit.USAGE)
     if suite.problems:
-        if as_lines:
-            print(visible_json(json.dumps(problems_document(suite.problems), ensure_ascii=False)))
-        print_problems(tuple(suite.problems), suite.texts)
-        print("crew: nothing was played", file=sys.stderr)
+        show_problems(suite, as_lines=as_lines)
         return Exit.FAILED
-    cases = choice.of(suite.cases, folder)
+    cases = choice.of(suite, folder)
     if how.max_usd is not None and how.max_tokens is None:
         for case in cases:
             require_prices(suite.crew_of(case).checked.files)

@@ -11,13 +11,12 @@ from pathlib import Path
 from rich.console import Console
 
 from crew.config.files.sources import CREW_FILE
-from crew.config.report import problems_document
 from crew.rehearsal.covering.counts import CoverageCounts
 from crew.rehearsal.covering.units import Area
 from crew.rehearsal.files.bound import Case
 from crew.rehearsal.pins import LOCK
 from crew.rehearsal.playing.suite import Result, Suite
-from server.cli.exits import Exit, fail, print_problems
+from server.cli.exits import Exit, fail
 from server.cli.rehearsed.chosen import Choice, keep_failed
 from server.cli.rehearsed.documents import (
     annotations,
@@ -27,7 +26,8 @@ from server.cli.rehearsed.documents import (
 )
 from server.cli.rehearsed.mutants import try_mutants
 from server.cli.rehearsed.pinned import changes_since_pinned, pin
-from server.cli.rehearsed.text import show_result, show_summary, show_unchecked
+from server.cli.rehearsed.text import show_problems, show_result, show_summary, show_unchecked
+from server.cli.rehearsed.updating import update_files
 from tools.text.texts import visible, visible_json
 
 
@@ -51,6 +51,9 @@ class How:
     is_strict: bool = False
     # try so many mutants
     mutants: int | None = None
+    # write what differs into the files; without a question
+    updates: bool = False
+    agrees: bool = False
 
 
 def play_folder(folder: Path, how: How) -> int:
@@ -64,21 +67,19 @@ def play_folder(folder: Path, how: How) -> int:
         fail(f"there is no crew in {folder}: it has no {CREW_FILE}", Exit.USAGE)
     suite = Suite.read(folder, may_act=how.may_act)
     if suite.problems:
-        if how.as_lines:
-            print(visible_json(json.dumps(problems_document(suite.problems), ensure_ascii=False)))
-        print_problems(tuple(suite.problems), suite.texts)
-        count = len(suite.problems)
-        print(f"crew: {count} problem{'s' * (count > 1)}; nothing was played", file=sys.stderr)
+        show_problems(suite, as_lines=how.as_lines)
         return Exit.FAILED
     if how.pins:
         pin(folder, suite.loader.load(_environment(suite), {}))
         print(f"Wrote {folder / LOCK}.", file=sys.stderr)
-    cases = how.choice.of(suite.cases, folder)
+    cases = how.choice.of(suite, folder)
     try:
         results = _play(suite, cases, how)
     except BrokenProcessPool:
         fail("a process that played rehearsals was killed; try --jobs 1")
     keep_failed(folder, results)
+    if how.updates:
+        update_files(folder, results, agrees=how.agrees)
     seconds = time.perf_counter() - started
     coverage = CoverageCounts(suite.units)
     for one in results:

@@ -1,14 +1,18 @@
 """Results of rehearsals as people read them."""
 
+import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from crew.config.report import problems_document
 from crew.rehearsal.covering.counts import CoverageCounts
-from crew.rehearsal.playing.suite import Result
-from tools.text.texts import visible
+from crew.rehearsal.playing.suite import Result, Suite
+from server.cli.exits import print_problems
+from tools.text.texts import visible, visible_json
 
 MARKS = {"passed": "✓", "failed": "✗", "error": "✗", "skipped": "-"}
 STYLES = {"passed": "green", "failed": "bold red", "error": "bold red", "skipped": "yellow"}
@@ -75,3 +79,12 @@ def show_unchecked(
     if most is not None and len(unchecked) > most:
         left = len(unchecked) - most
         console.print(Text(f"and {left} more: crew test --coverage shows them", "dim"))
+
+
+def show_problems(suite: Suite, *, as_lines: bool) -> None:
+    """Print why nothing is played: the mistakes in the files; also as JSON."""
+    if as_lines:
+        print(visible_json(json.dumps(problems_document(suite.problems), ensure_ascii=False)))
+    print_problems(tuple(suite.problems), suite.texts)
+    count = len(suite.problems)
+    print(f"crew: {count} problem{'s' * (count > 1)}; nothing was played", file=sys.stderr)

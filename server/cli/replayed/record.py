@@ -24,8 +24,8 @@ from server.cli.opening import guard_process, open_to_look
 from server.cli.rehearsed.chosen import Choice
 from server.cli.rehearsed.played import How, play_folder
 from server.cli.replayed.chosen import WantedRuns
-from server.yaml_text import to_yaml
 from tools.text.texts import visible
+from tools.text.yaml_text import to_yaml
 
 # what becomes of a run that is not the same any more
 CHANGED: frozenset[Verdict] = frozenset({"other way", "other way, assumed", "assumed", "unknown"})

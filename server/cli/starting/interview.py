@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from server.cli.starting.starter import Made, SampleCall, operator_crew, without_variables
 from server.cli.starting.starter_from import PROMPT, crew_from
-from server.yaml_text import to_yaml
 from tools.errors import ToolDefinitionError
 from tools.text.texts import visible
+from tools.text.yaml_text import to_yaml
 
 Answer = TypeVar("Answer")
 

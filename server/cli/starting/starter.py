@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.cli.json_schema import KINDS, schema_of
-from server.yaml_text import to_yaml
+from tools.text.yaml_text import to_yaml
 
 STARTERS = Path(__file__).parent / "starters"
 # of a script: a run has ten rounds unless its crew says otherwise

@@ -24,9 +24,9 @@ from crew.rehearsal.replaying.options import ReplayOptions
 from crew.rehearsal.replaying.recording import Recording, read_recording
 from crew.rehearsal.replaying.replayer import replay_recording
 from crew.rehearsal.replaying.trail import Trail
-from server.yaml_text import to_yaml
 from tests.support.crews import write_crew
 from tests.support.rehearsed import ACTS, LOOK, RESTART
+from tools.text.yaml_text import to_yaml
 
 FAILURES = st.sampled_from(["rate_limited", "unavailable", "refused", "unreadable", "empty"])
 TROUBLE = st.one_of(

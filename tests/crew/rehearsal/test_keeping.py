@@ -16,10 +16,10 @@ from crew.rehearsal.keeping.keeping import Keeper, KeptRun, rehearsals_of
 from crew.rehearsal.playing.player import play_case
 from crew.rehearsal.playing.suite import Suite
 from crew.rehearsal.replaying.recording import NotKept, read_recording
-from server.yaml_text import to_yaml
 from tests.crew.rehearsal.test_replays import EXAMPLES
 from tests.support.crews import ROOT
 from tests.support.rehearsed import played, rehearse, repair_crew
+from tools.text.yaml_text import to_yaml
 
 NO_CASES: Mapping[str, Any] = {}
 NEEDED = {"says": {"desk": ["For Fay. [FIX]"], "fixer": ["It is done."]}}

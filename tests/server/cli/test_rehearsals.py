@@ -204,3 +204,70 @@ def test_pins_that_cannot_be_read(tmp_path: Path):
     done = crew("test", folder)
     assert done.returncode == 1
     assert "tests/asked.lock is no file of pins; crew test --pin writes it" in done.stderr
+
+
+def test_only_what_a_change_may_meet(tmp_path: Path):
+    """By agents, groups, tools and routes on its path; a path that is not known meets all."""
+    folder = repair_crew(tmp_path)
+    good = {"name": "thanks", **GOOD}
+    says = {"desk": ["For Fay. [FIX]"], "fixer": ["Done."]}
+    fix = {"name": "fix", "query": "it is broken", "says": says}
+    path = {"path": ["desk", {"fixer": "[FIX]"}, "end"]}
+    rehearse(
+        folder, good, {**fix, "expect": path}, {**fix, "name": "any", "expect": {"end": "terminal"}}
+    )
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True)
+
+    def played() -> list[str]:
+        ended = crew("test", folder, "--changed", "HEAD", "--json")
+        lines = [json.loads(one) for one in ended.stdout.splitlines()]
+        return [one["id"].rpartition("::")[2] for one in lines if "id" in one]
+
+    assert played() == ["any"]
+    agent = folder / "agents" / "fixer.yaml"
+    agent.write_text(agent.read_text().replace("You are fixer.", "You mend things."))
+    assert played() == ["fix", "any"]
+    subprocess.run([*git, "checkout", "-q", "."], check=True)
+    crew_file = folder / "crew.yaml"
+    crew_file.write_text(crew_file.read_text() + "settings: { max_rounds: 9 }\n")
+    assert played() == ["thanks", "fix", "any"]
+    subprocess.run([*git, "checkout", "-q", "."], check=True)
+    tests = folder / "tests" / "a.yaml"
+    tests.write_text(tests.read_text() + "# more\n")
+    assert played() == ["thanks", "fix", "any"]
+    wrong = crew("test", folder, "--changed", "nowhere")
+    assert (wrong.returncode, "is no folder and no git reference" in wrong.stderr) == (2, True)
+
+
+UPDATED = """# what stays
+rehearsals:
+  - name: thanks
+    query: thanks
+    expect:
+      path: # in order
+        - desk
+        - fixer
+      answer: Nothing # a comment
+  - { name: fix, query: it is broken, says: { desk: ["For Fay. [FIX]"], fixer: [Done.] }, expect: { path: [desk, end], end: terminal } }
+"""
+
+
+def test_what_is_expected_is_written_anew(tmp_path: Path):
+    """Paths and answers, in their places; all else in the file stays as it is."""
+    folder = repair_crew(tmp_path)
+    (folder / "tests").mkdir()
+    path = folder / "tests" / "a.yaml"
+    path.write_text(UPDATED)
+    refused = crew("test", folder, "--update")
+    assert (refused.returncode, path.read_text()) == (2, UPDATED)
+    ended = crew("test", folder, "--update", "--yes")
+    assert ended.returncode == 1
+    assert f"Wrote {path}." in ended.stdout
+    expected = UPDATED.replace("- desk\n        - fixer", "[desk, end]")
+    expected = expected.replace("answer: Nothing", 'answer: "You are welcome. [DONE]"')
+    expected = expected.replace("path: [desk, end]", "path: [desk, {fixer: '[FIX]'}, end]")
+    assert path.read_text() == expected
+    assert crew("test", folder).returncode == 0
+    assert "No path and no answer" in crew("test", folder, "--update", "--yes").stdout

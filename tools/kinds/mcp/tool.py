@@ -140,6 +140,11 @@ def _reach(plan: ServerPlan, *, is_locked: bool) -> Reach:
     return replace(reached.sandbox.reach(reached.argv), kind="mcp", pin=pin)
 
 
+def server_of(tool: Tool) -> str:
+    """Return the name of the MCP server that makes a tool's calls; "" where none does."""
+    return tool.act.lease.plan.name if isinstance(tool.act, _McpCall) else ""
+
+
 class _McpCall:
     """What a tool of a server does."""
 

@@ -13,7 +13,7 @@ from server.http.errors import HttpProblem
 from server.http.operations import NDJSON, YAML
 from server.http.parameters import parse_parameters
 from server.http.services import services_of
-from server.yaml_text import to_yaml
+from tools.text.yaml_text import to_yaml
 
 
 async def show_cassette(request: Request) -> Response:
