@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from crew.routing.graph import END, NO_WAYS, Edge, EdgeKind, RoutingGraph
 
@@ -12,7 +13,7 @@ DECIDED: frozenset[EdgeKind] = frozenset({"signal", "output", "group", "plan"})
 LABELS = {"handoff_target": "handoff target", "order": "next in order", "group": "all done"}
 
 
-def render_text(graph: RoutingGraph) -> str:
+def render_text(graph: RoutingGraph, untaken: Collection[Edge] = ()) -> str:
     """Render the graph for a terminal: every agent and group with its ways."""
     routing = graph.routing
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
@@ -29,7 +30,8 @@ def render_text(graph: RoutingGraph) -> str:
         edges = edges_of.get(name, [])
         for edge in edges:
             branch = "└─" if edge is edges[-1] else "├─"
-            lines.append(f"  {branch} {_label(edge)} → {edge.to}")
+            never = "  (no rehearsal takes it)" if edge in untaken else ""
+            lines.append(f"  {branch} {_label(edge)} → {edge.to}{never}")
     return "\n".join(lines)
 
 
@@ -51,10 +53,10 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
     return [mark for mark, holds in marks.items() if holds]
 
 
-def render_mermaid(graph: RoutingGraph) -> str:
+def render_mermaid(graph: RoutingGraph, untaken: Collection[Edge] = ()) -> str:
     """Render a mermaid flowchart.
 
-    Signals on the arrows, ways without one dashed, unreachable grey.
+    Signals on the arrows, ways without one dashed; grey is what is unreachable, or not taken.
     """
     routing, unreachable, edges = graph.routing, graph.unreachable(), graph.drawn()
     names: Sequence[str] = (*routing.agents, *routing.groups, END)
@@ -73,6 +75,10 @@ def render_mermaid(graph: RoutingGraph) -> str:
         grey = ",".join(ids[name] for name in unreachable)
         lines.append("  classDef unreachable fill:#eee,color:#999,stroke:#ccc")
         lines.append(f"  class {grey} unreachable")
+    # the arrow of the start is the first one
+    numbers = [str(number) for number, edge in enumerate(edges, 1) if edge in untaken]
+    if numbers:
+        lines.append(f"  linkStyle {','.join(numbers)} stroke:#bbb,color:#999")
     return "\n".join(lines)
 
 
@@ -102,7 +108,7 @@ def _mermaid_text(text: str) -> str:
     return "".join(out)
 
 
-def render_dot(graph: RoutingGraph) -> str:
+def render_dot(graph: RoutingGraph, untaken: Collection[Edge] = ()) -> str:
     """Render the graph for Graphviz."""
     routing = graph.routing
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
@@ -119,6 +125,8 @@ def render_dot(graph: RoutingGraph) -> str:
     for edge in edges:
         label = "" if edge.kind == "member" else _label(edge)
         attributes = f"label={_dot_text(label)}, style={_dot_style(edge)}"
+        if edge in untaken:
+            attributes += ', color="#bbbbbb", fontcolor="#999999"'
         lines.append(f"  {_dot_text(edge.from_)} -> {_dot_text(edge.to)} [{attributes}]")
     if any(edge.to == END for edge in edges):
         lines.append(f'  {_dot_text(END)} [label="end", shape=doublecircle]')
@@ -141,7 +149,7 @@ def _dot_style(edge: Edge) -> str:
     return "solid" if edge.kind in DECIDED else "dashed"
 
 
-def render_json(graph: RoutingGraph) -> str:
+def render_json(graph: RoutingGraph, untaken: Collection[Edge] = ()) -> str:
     """Render the graph as a document: nodes and edges."""
     routing, unreachable = graph.routing, set(graph.unreachable())
     nodes = [
@@ -155,14 +163,16 @@ def render_json(graph: RoutingGraph) -> str:
         }
         for name in (*routing.agents, *routing.groups)
     ]
-    edges = [
+    edges: list[dict[str, Any]] = [
         {"from": edge.from_, "to": edge.to, "kind": edge.kind, "label": edge.label}
+        | ({"taken": False} if edge in untaken else {})
         for edge in graph.drawn()
     ]
     return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent=2)
 
 
-RENDERERS: dict[str, Callable[[RoutingGraph], str]] = {
+# from a graph, and the edges that no rehearsal takes
+RENDERERS: dict[str, Callable[[RoutingGraph, Collection[Edge]], str]] = {
     "text": render_text,
     "mermaid": render_mermaid,
     "dot": render_dot,

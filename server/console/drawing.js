@@ -57,10 +57,10 @@ function laidOut(rankdir, names, edges) {
 
 const narrower = (one, other) => (frame(one).width <= frame(other).width ? one : other);
 
-function line(heads, { why, isLit }, points) {
+function line(heads, { why, isLit, covered }, points) {
   const d = points.map(({ x, y }, place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(" ");
   const head = `url(#${heads}-${isLit ? "lit" : "dim"})`;
-  return shape("path", { d, class: isLit ? "way taken" : "way", "marker-end": head }, shape("title", {}, why));
+  return shape("path", { d, class: ["way", isLit && "taken", covered].filter(Boolean).join(" "), "marker-end": head }, shape("title", {}, why));
 }
 
 function boxOf(id, { name, kinds, rx }, { x, y, width, height }) {

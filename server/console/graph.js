@@ -15,6 +15,7 @@ export class Graph {
     this.taken = new Map(); // by way: its handoff
     this.visited = new Set();
     this.speaking = new Set();
+    this.rehearsed = new Map(); // by way: whether a rehearsal takes it
     this.crew = { agents: [], groups: {}, routing: [] };
   }
 
@@ -101,7 +102,10 @@ export class Graph {
   way({ from, to, labels }) {
     const data = this.taken.get(`${from}→${to}`);
     const why = data?.why ? [t(data.why), data.signal, data.source].filter(Boolean).join(" · ") : labels.join(", ");
-    return { why, isLit: Boolean(data) };
+    const isTaken = this.rehearsed.get(`${from}→${to}`);
+    const isNever = isTaken === false;
+    const covered = isNever ? "never" : isTaken && "covered";
+    return { why: isNever ? `${why} (${t("no rehearsal takes it")})` : why, isLit: Boolean(data), covered };
   }
 
   box(id) {

@@ -11,6 +11,8 @@ const VIETNAMESE = {
   "It had started when its process ended: nobody knows whether it acted.": "Tiến trình dừng khi lệnh đã bắt đầu: không rõ lệnh đã có tác dụng chưa.",
   waits: "đã chờ", "answer within": "cần trả lời trong", effect: "tác dụng", Cancel: "Huỷ", "Run again": "Chạy lại",
   "Retry from the failed step": "Làm lại từ bước lỗi", "Copy as JSON": "Chép JSON", "Copy as curl": "Chép lệnh curl", Copied: "Đã chép",
+  Rehearsals: "Diễn tập", "Play the rehearsals": "Chạy các bài diễn tập", "They are played…": "Đang chạy…", passed: "đạt", skipped: "bỏ qua", "never checked": "chưa được kiểm tra", "no rehearsal takes it": "chưa bài diễn tập nào đi qua", "Last replays": "Lần phát lại gần nhất",
+  routes: "đường đi", people: "con người", limits: "giới hạn", faults: "sự cố",
   "What would today's crew do?": "Đội hôm nay sẽ làm gì?", "Keep as a rehearsal": "Giữ làm bài diễn tập", then: "khi đó", now: "bây giờ", "the same": "như cũ", "another way, for certain": "chắc chắn đi đường khác",
   "the same, if models that are sent something else say the same": "như cũ, nếu mô hình nhận nội dung khác vẫn trả lời như vậy",
   "another way, if models say the same until then": "đi đường khác, nếu đến đó mô hình vẫn trả lời như vậy",

@@ -26,7 +26,7 @@ from server.http.endpoints import (
     tickets,
 )
 from server.http.endpoints.documents import DOCUMENTS
-from server.http.endpoints.rehearsed import kept, replays
+from server.http.endpoints.rehearsed import checked, kept, replays
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.openapi import answers
 from server.http.openapi.parameters import (
@@ -42,6 +42,8 @@ from server.http.openapi.parameters import (
 )
 from server.http.openapi.rehearsed import (
     CheckedReload,
+    NewestReplays,
+    RehearsalsAnswer,
     ReplayAnswer,
     ReplaysAddress,
     ReplaysAnswer,
@@ -213,6 +215,15 @@ OPERATIONS = (
         (404, *BODY, 422),
         ReplayBody,
     ),
+    post_operation(
+        f"{API}/rehearsals",
+        "admin",
+        checked.play_rehearsals,
+        200,
+        RehearsalsAnswer,
+        (*BODY, 422, 503),
+    ),
+    get_operation(f"{API}/replays", "admin", replays.show_newest_replays, NewestReplays),
     post_operation(
         f"{API}/replays",
         "admin",

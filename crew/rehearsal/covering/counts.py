@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crew.rehearsal.covering.units import AREAS, Area, Unit
+from crew.routing.graph import Edge
 
 
 @dataclass(slots=True)
@@ -41,12 +42,23 @@ class CoverageCounts:
             if not self.taken.get(unit.key, False):
                 yield unit, unit.key in self.taken
 
+    def untaken(self) -> set[Edge]:
+        """Return the edges of the graph that no rehearsal takes."""
+        edges = ((one.edge, one.key in self.taken) for one in self.units)
+        return {edge for edge, is_taken in edges if edge is not None and not is_taken}
+
     def document(self) -> dict[str, Any]:
         """Return it as programs get it."""
         areas: dict[str, Any] = {
             area: {"checked": checked, "known": known}
             for area, (checked, known) in self.counts().items()
         }
+        known = ((one.edge, one.key in self.taken) for one in self.units)
+        areas["edges"] = [
+            {"from": edge.from_, "to": edge.to, "label": edge.label, "taken": is_taken}
+            for edge, is_taken in known
+            if edge is not None
+        ]
         areas["unchecked"] = [
             {"area": unit.area, "text": unit.text, "source": unit.source, "taken": is_taken}
             for unit, is_taken in self.unchecked()

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +14,7 @@ from crew.config.explanations import explanations
 from crew.config.problems import has_failed
 from crew.config.routing_plan import entry_point, routing_of
 from crew.crew import check
-from crew.routing.graph import RoutingGraph
+from crew.routing.graph import Edge, RoutingGraph
 from crew.routing.render import RENDERERS
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.explain import render_explanation, render_page
@@ -95,6 +96,9 @@ def explain(
 def graph(
     folder: Folder = HERE,
     form: Annotated[GraphFormat, typer.Option("--format", help="How to draw it.")] = "text",
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Mark what no rehearsal takes; they are played.")
+    ] = False,
 ) -> None:
     """Draw the routing of a crew.
 
@@ -106,7 +110,16 @@ def graph(
         raise ConfigurationError(checked.problems, files.texts)
     # whether a person is asked stands in the files; no tool is imported for it
     routing = routing_of(files, {**checked.tools.names, **files.tools})
-    print(visible(RENDERERS[form](RoutingGraph.of(routing, entry_point(files)))))
+    untaken = _untaken(folder) if coverage else ()
+    print(visible(RENDERERS[form](RoutingGraph.of(routing, entry_point(files)), untaken)))
+
+
+def _untaken(folder: Path) -> Collection[Edge]:
+    """Play the rehearsals of a folder; returns the edges that none takes."""
+    # it takes its time to import, which the others should not wait for
+    played = importlib.import_module("server.cli.rehearsed.played")
+    edges: Collection[Edge] = played.untaken_edges(folder)
+    return edges
 
 
 def schema(

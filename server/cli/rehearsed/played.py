@@ -1,6 +1,7 @@
 """Rehearsals are played, and what becomes of each is printed."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from crew.rehearsal.covering.units import Area
 from crew.rehearsal.files.bound import Case
 from crew.rehearsal.pins import LOCK
 from crew.rehearsal.playing.suite import Result, Suite
+from crew.routing.graph import Edge
 from server.cli.exits import Exit, fail
 from server.cli.rehearsed.chosen import Choice, keep_failed
 from server.cli.rehearsed.documents import (
@@ -108,6 +110,18 @@ def play_folder(folder: Path, how: How) -> int:
     if code == Exit.GOOD and how.mutants is not None:
         return try_mutants(suite, folder, most=how.mutants, jobs=how.jobs, as_lines=how.as_lines)
     return code
+
+
+def untaken_edges(folder: Path) -> set[Edge]:
+    """Play the rehearsals of a crew; returns the edges of its graph that none takes."""
+    suite = Suite.read(folder)
+    if suite.problems:
+        show_problems(suite, as_lines=False)
+        raise SystemExit(Exit.FAILED)
+    coverage = CoverageCounts(suite.units)
+    for one in suite.play_all(suite.cases, os.cpu_count() or 1):
+        coverage.add(one.taken)
+    return coverage.untaken()
 
 
 def _environment(suite: Suite) -> Mapping[str, str]:

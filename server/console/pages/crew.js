@@ -1,8 +1,8 @@
 // What is loaded, and since when: agents, tools and what they may do, limits, providers, problems.
 
-import { get } from "../api.js";
+import { get, post } from "../api.js";
 import { Graph } from "../graph.js";
-import { clock, element, json, visible } from "../page.js";
+import { button, clock, element, json, visible } from "../page.js";
 import { t } from "../words.js";
 
 export async function crewPage({ signal, title }) {
@@ -19,6 +19,7 @@ export async function crewPage({ signal, title }) {
     { className: "crew-page" },
     about,
     graph.node,
+    ...rehearsals(graph),
     ...section("Warnings", crew.warnings.length, () => crew.warnings.map((one) => element("p", { className: "warning" }, `${one.file}:${one.line} [${one.code}] ${visible(one.message)}`))),
     ...section("Agents", crew.agents.length, () => crew.agents.map(agent)),
     ...section("Tools", crew.tools.length, () => crew.tools.map(tool)),
@@ -26,6 +27,34 @@ export async function crewPage({ signal, title }) {
     element("h2", {}, t("Limits")),
     element("details", {}, element("summary", {}, t("settings")), limits),
   );
+}
+
+const AREAS = ["routes", "people", "limits", "faults"];
+
+// what they check of the crew; what none takes is grey on the graph
+function rehearsals(graph) {
+  const found = element("div", { className: "rehearsals", ariaLive: "polite" });
+  const play = async () => {
+    found.replaceChildren(element("p", {}, t("They are played…")));
+    const answer = await post("/rehearsals").finally(() => found.replaceChildren());
+    const { passed, failed, skipped, coverage, failures } = await answer.json();
+    const areas = AREAS.map((area) => `${t(area)} ${coverage[area].checked}/${coverage[area].known}`);
+    graph.rehearsed.clear();
+    for (const { from, to, taken } of coverage.edges) graph.rehearsed.set(`${from}→${to}`, taken || Boolean(graph.rehearsed.get(`${from}→${to}`)));
+    graph.draw();
+    const counts = `${passed} ${t("passed")}, ${failed} ${t("failed")}, ${skipped} ${t("skipped")} · ${areas.join(", ")}`;
+    const wrong = failures.map((id) => element("p", { className: "error" }, visible(id)));
+    found.replaceChildren(element("p", { className: "counts" }, counts), ...wrong, ...unchecked(coverage.unchecked));
+  };
+  const newest = element("p", { className: "newest" });
+  get("/replays").then(({ newest: job }) => job?.summary && newest.append(`${t("Last replays")}: `, clock(job.started_at), ` ${Object.entries(job.summary.verdicts).map(([verdict, count]) => `${count} ${verdict}`).join(", ")}`), () => {});
+  return [element("h2", {}, t("Rehearsals")), element("div", { className: "buttons" }, button(t("Play the rehearsals"), play)), found, newest];
+}
+
+function unchecked(units) {
+  if (!units.length) return [];
+  const lines = units.map(({ text, source }) => element("li", {}, visible([source, text].filter(Boolean).join(" "))));
+  return [element("details", {}, element("summary", {}, `${t("never checked")} (${units.length})`), element("ul", {}, ...lines))];
 }
 
 const section = (name, count, made) => (count ? [element("h2", {}, `${t(name)} (${count})`), ...made()] : []);

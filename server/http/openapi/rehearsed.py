@@ -76,6 +76,27 @@ class ReplaysAnswer(TypedDict):
 ReplaysEvent = ReplayedRun | ReplaysAnswer
 
 
+class NewestReplays(TypedDict):
+    """The newest replays of a server."""
+
+    # null before any
+    newest: ReplaysAnswer | None
+
+
+class RehearsalsAnswer(TypedDict):
+    """What became of the rehearsals."""
+
+    passed: int
+    failed: int
+    skipped: int
+    # by area: {checked, known}; edges: of the graph, each taken or not; unchecked: what no rehearsal checks
+    coverage: dict[str, Any]
+    # what models are sent otherwise than it is pinned, in words
+    changed: list[str]
+    # ids
+    failures: list[str]
+
+
 class CheckedReload(TypedDict):
     """What a reload would come to; nothing is changed."""
 

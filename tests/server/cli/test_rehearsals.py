@@ -271,3 +271,21 @@ def test_what_is_expected_is_written_anew(tmp_path: Path):
     assert path.read_text() == expected
     assert crew("test", folder).returncode == 0
     assert "No path and no answer" in crew("test", folder, "--update", "--yes").stdout
+
+
+def test_the_graph_shows_what_no_rehearsal_takes(tmp_path: Path):
+    folder = repair_crew(tmp_path)
+    rehearse(folder, {"name": "thanks", **GOOD})
+    text = crew("graph", folder, "--coverage").stdout
+    assert "├─ [FIX] → fixer  (no rehearsal takes it)" in text
+    assert "[DONE] → (end)\n" in text
+    data = json.loads(crew("graph", folder, "--coverage", "--format", "json").stdout)
+    assert {one["label"]: one.get("taken", True) for one in data["edges"]}["[FIX]"] is False
+    assert 'color="#bbbbbb"' in crew("graph", folder, "--coverage", "--format", "dot").stdout
+    mermaid = crew("graph", folder, "--coverage", "--format", "mermaid").stdout.splitlines()
+    arrows = [one for one in mermaid if "-->" in one or "-.->" in one]
+    (grey,) = [one for one in mermaid if "linkStyle" in one]
+    numbers = [int(one) for one in grey.split()[1].split(",")]
+    assert "[FIX]" in arrows[numbers[0]]
+    assert not any("[DONE]" in arrows[one] for one in numbers)
+    assert "linkStyle" not in crew("graph", folder, "--format", "mermaid").stdout

@@ -135,3 +135,32 @@ def test_a_gate_refuses_what_rehearsals_or_replays_refuse(folder: Path):
     entries = subprocess.run(command, capture_output=True, check=True).stdout.splitlines()
     details = {json.loads(one)["detail"] for one in entries}
     assert details == {served, f"{forced}, forced"}
+
+
+@NEEDS_CHROMIUM
+def test_the_page_of_the_crew_shows_what_rehearsals_check(browser: Browser, tmp_path: Path):
+    """Ways that none takes stay grey; what is never checked is listed, and failures, and mistakes of the files."""
+    folder = copy_example("on-call", tmp_path)
+    with serving(folder) as server, opened_page(browser) as page, client(server) as http:
+        page.goto(f"{server.url}/crew")
+        play = page.get_by_role("button", name="Play the rehearsals")
+        play.click()
+        counts = page.locator(".rehearsals .counts")
+        expect(counts).to_contain_text("14 passed, 0 failed")
+        expect(counts).to_contain_text("routes 6/6, people 5/5")
+        expect(page.locator(".graph .way.covered").first).to_be_attached()
+        expect(page.locator(".graph .way.never")).to_have_count(0)
+        path = folder / "tests" / "restart.yaml"
+        path.write_text(
+            "rehearsals: [{ name: one, query: hello, says: { triage: [hm] }, expect: { end: paused } }]\n"
+        )
+        play.click()
+        expect(counts).to_contain_text("1 passed")
+        expect(page.locator(".graph .way.never").first).to_be_attached()
+        page.locator("summary", has_text="never checked").click()
+        expect(page.locator(".rehearsals li").first).to_contain_text("crew.yaml:")
+        path.write_text("rehearsals: [{ name: one, query: hello, expect: { pth: [a] } }]\n")
+        play.click()
+        expect(page.get_by_role("alert")).to_contain_text("tests/restart.yaml:1")
+        assert http.post("/api/crew/rehearsals", json={"x": 1}).status_code == 400
+        assert http.get("/api/crew/replays").json() == {"newest": None}

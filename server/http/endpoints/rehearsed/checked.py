@@ -3,6 +3,9 @@
 import asyncio
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from crew.assembly.checked import Checked
 from crew.config.files.sources import read_sources
 from crew.config.problems import has_failed
@@ -10,6 +13,10 @@ from crew.config.report import problems_document
 from crew.crew import Crew
 from crew.rehearsal.differences.differences import differences
 from server.gate import Reported, rehearsed, replayed
+from server.http.errors import HttpProblem
+from server.http.requests import require_no_body
+from server.http.responses import JsonResponse
+from server.http.services import services_of
 from tools.text.texts import map_texts
 
 # of the replays
@@ -38,6 +45,28 @@ def _check(crew: Crew) -> tuple[Checked, Checked]:
     recipe = crew.recipe
     now = recipe.check(read_sources(crew.sources.folder))
     return now, recipe.check(crew.sources, literals=crew.literals)
+
+
+async def play_rehearsals(request: Request) -> Response:
+    """Answer POST /api/crew/rehearsals: play those of the folder as it is; 422 with its problems.
+
+    In processes beside the server; no model is called.
+    """
+    services = services_of(request)
+    await require_no_body(request, services.settings, "rehearsals")
+    crew = services.runs.crew
+    try:
+        found = await rehearsed(crew.sources.folder)
+    except TimeoutError:
+        raise HttpProblem(503, "the rehearsals took too long") from None
+    if found.summary is None:
+        wrong = found.lines[0].get("problems", []) if found.lines else []
+        first = f"{wrong[0]['file']}:{wrong[0]['line']}: {wrong[0]['message']}" if wrong else ""
+        text = f"the rehearsals cannot be played; {first or 'crew test says why'}"
+        raise HttpProblem(422, crew.secrets.mask(text))
+    failed = [one["id"] for one in found.lines if one.get("status") in ("failed", "error")]
+    document = {**found.summary, "failures": failed}
+    return JsonResponse(map_texts(document, crew.secrets.mask))
 
 
 async def _summary(reporting: Any) -> dict[str, Any] | None:

@@ -77,6 +77,13 @@ async def start_replays(request: Request) -> Response:
     return JsonResponse(document, 202, headers={"Location": address})
 
 
+async def show_newest_replays(request: Request) -> Response:
+    """Answer GET /api/crew/replays: the newest replays of this server, null before any."""
+    parse_parameters(request)
+    job = services_of(request).replays.newest
+    return JsonResponse({"newest": job.document() if job is not None else None})
+
+
 async def show_replays(request: Request) -> Response:
     """Answer GET /api/crew/replays/{id}: how far the replays are, and in the end their summary."""
     parse_parameters(request)
