@@ -89,7 +89,8 @@ class RehearsalsAnswer(TypedDict):
     passed: int
     failed: int
     skipped: int
-    # by area: {checked, known}; edges: of the graph, each taken or not; unchecked: what no rehearsal checks
+    # by area: {checked, known}; edges: of the graph, each taken or not; unchecked: what no
+    # rehearsal checks
     coverage: dict[str, Any]
     # what models are sent otherwise than it is pinned, in words
     changed: list[str]

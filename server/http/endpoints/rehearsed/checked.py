@@ -48,7 +48,7 @@ def _check(crew: Crew) -> tuple[Checked, Checked]:
 
 
 async def play_rehearsals(request: Request) -> Response:
-    """Answer POST /api/crew/rehearsals: play those of the folder as it is; 422 with its problems.
+    """Answer POST /api/crew/rehearsals: play what the folder has now; 422 with its problems.
 
     In processes beside the server; no model is called.
     """
