@@ -1,5 +1,6 @@
 """The files of a crew's rehearsals."""
 
+import errno
 from pathlib import Path
 
 from crew.config.files.document import Document
@@ -15,8 +16,7 @@ CREW_WIDE = frozenset(f"{FOLDER}/defaults{ending}" for ending in ENDINGS)
 def rehearsal_files(folder: Path) -> list[str]:
     """Return the names of a crew's files of rehearsals, relative to its folder, in order."""
     found = (path for path in (folder / FOLDER).rglob("*") if path.suffix in ENDINGS)
-    files = (path for path in found if path.is_file() and not _leads_outside(path, folder))
-    return sorted(path.relative_to(folder).as_posix() for path in files)
+    return sorted(path.relative_to(folder).as_posix() for path in found if not path.is_dir())
 
 
 def _leads_outside(path: Path, folder: Path) -> bool:
@@ -25,11 +25,18 @@ def _leads_outside(path: Path, folder: Path) -> bool:
 
 def read_rehearsal_file(folder: Path, name: str) -> Document:
     """Read one; what cannot be read is in its `problems`."""
+    document, path = Document(name, ""), folder / name
+    if _leads_outside(path, folder):
+        text = "it is a link to a file outside the crew's folder; put the file itself here"
+        document.problems.append(Problem(name, 1, 1, "outside-folder", text))
+        return document
     try:
-        with (folder / name).open("rb") as file:
+        if path.exists() and not path.is_file():
+            # a pipe might never end
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        with path.open("rb") as file:
             return read(name, file.read(MAX_BYTES + 1))
     except OSError as error:
-        document = Document(name, "")
         text = f"the file cannot be read: {error.strerror}"
         document.problems.append(Problem(name, 1, 1, "unreadable", text))
         return document

@@ -6,6 +6,7 @@ from typing import Any
 
 from server.cli.imports.foreign import Foreign, Part
 from server.cli.imports.models import Meant
+from server.cli.imports.rehearsing import imported_rehearsals
 from server.cli.imports.servers import ImportedServers
 from server.cli.starting.starter import Files, Made
 from tools.errors import ToolDefinitionError
@@ -72,7 +73,7 @@ class Draft:
             "agent_behaviors": self.behaviors,
             "parallel_groups": self.groups,
         }
-        crew = {
+        crew: dict[str, Any] = {
             "version": "1.0",
             "name": self.name,
             "description": self.description,
@@ -89,6 +90,7 @@ class Draft:
         if self.servers.entries:
             files["tools.yaml"] = to_yaml({"tools": self.servers.entries})
             files[LOCK_FILE] = to_lock(self.servers.locked)
+        files |= imported_rehearsals(files, crew["entry_point"], QUERY)
         parts = [part for one in foreign for part in one.table()]
         files[TABLE_FILE] = _as_markdown(foreign, parts)
         told = [str(part) for part in parts if part.fate != "taken"]

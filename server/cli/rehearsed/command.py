@@ -1,7 +1,6 @@
 """The command test."""
 
 import importlib
-import importlib.util
 import os
 import secrets
 import sys
@@ -199,10 +198,11 @@ def test(
     )
     with _chosen():
         if watch:
-            if importlib.util.find_spec("watchfiles") is None:
+            try:
+                watching = importlib.import_module("server.cli.rehearsed.watching")
+            except ModuleNotFoundError:
+                # only an extra has what it needs
                 fail("--watch needs watchfiles: pip install 'crewline[reload]'", Exit.USAGE)
-            # only an extra has what it needs
-            watching = importlib.import_module("server.cli.rehearsed.watching")
             watching.watch_folder(folder, how)
         raise typer.Exit(play_folder(folder, how))
 

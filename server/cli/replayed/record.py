@@ -83,7 +83,11 @@ def record(
         return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text, encoding="utf-8")
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        # another command was faster
+        fail(f"{output} is there already; remove it, or name another one")
     except OSError as error:
         fail(f"{output} cannot be written: {error.strerror}")
     print(f"Wrote {output}.")

@@ -1,5 +1,6 @@
 """Mistakes in files of rehearsals are errors with their line and the nearest name, before anything is played."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,21 @@ def test_a_variable_of_the_environment_is_one_that_is_given(
 
 def test_a_folder_without_rehearsals_has_none(tmp_path: Path):
     assert Suite.read(repair_crew(tmp_path)).cases == []
+
+
+def test_what_is_no_file_of_the_folder_is_said(tmp_path: Path):
+    """A link that leads out, one to nothing, and a pipe: none is passed over in silence."""
+    folder = repair_crew(tmp_path / "crew")
+    suite = rehearse(folder, {"name": "one", "query": "thanks", "expect": {"end": "signal"}})
+    assert suite.problems == []
+    (tmp_path / "out.yaml").write_text((folder / "tests" / "a.yaml").read_text())
+    (folder / "tests" / "b.yaml").symlink_to(tmp_path / "out.yaml")
+    (folder / "tests" / "c.yaml").symlink_to(folder / "tests" / "nothing.yaml")
+    os.mkfifo(folder / "tests" / "d.yaml")
+    (folder / "tests" / "e.yaml").mkdir()
+    found = {one.file: one.code for one in Suite.read(folder).problems}
+    assert found == {
+        "tests/b.yaml": "outside-folder",
+        "tests/c.yaml": "unreadable",
+        "tests/d.yaml": "unreadable",
+    }

@@ -31,6 +31,8 @@ def imported(folder: Path, file: Path | str) -> tuple[dict[str, Any], list[str],
     assert valid.returncode == 0, valid
     played = crew("run", folder, "go", "--provider", "scripted")
     assert played.returncode in (0, 3), played
+    rehearsed = crew("test", folder)
+    assert (rehearsed.returncode, rehearsed.stdout[:18]) == (0, "2 passed, 0 failed"), rehearsed
     files = [folder / "crew.yaml", *(folder / "agents").iterdir()]
     files += [one for one in (folder / "tools.yaml",) if one.exists()]
     found = {one.stem: yaml.safe_load(one.read_text()) for one in files}
