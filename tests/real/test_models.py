@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,3 +226,38 @@ async def test_a_typed_answer_of_a_real_model(
     assert response.metadata["output"]["kind"] in ("greeting", "question")
     assert isinstance(response.metadata["output"]["sure"], bool)
     assert not [one for one in events if one.type == "warning"]
+
+
+def test_rehearsals_are_played_by_it(tmp_path: Path, model: str):
+    """In place of `says`: how many plays pass, what they cost in tokens, and how long an answer takes."""
+    folder = crew_at(tmp_path, model, agent={"is_terminal": True})
+    (folder / "tests").mkdir()
+    (folder / "tests" / "a.yaml").write_text(
+        "rehearsals:\n"
+        "  - { name: short, query: Say hello, says: { a: [hi] }, expect: { end: terminal, answer: { min_chars: 1 } } }\n"
+        "  - { name: never, query: Say hello, says: { a: [hi] }, expect: { end: terminal, answer: { is: no one says this } } }\n"
+    )
+    ended = subprocess.run(
+        [
+            BIN / "crew",
+            "test",
+            folder,
+            "--model",
+            "own",
+            "--times",
+            "3",
+            "--max-tokens",
+            "5000",
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=280,
+    )
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    short, never, last = map(json.loads, ended.stdout.splitlines())
+    assert (short["passed"], short["plays"], never["passed"], never["plays"]) == (3, 3, 0, 3)
+    assert 0 < short["seconds"] < 60
+    assert 100 < last["summary"]["tokens"] < 5000
+    assert {one["kind"] for one in never["problems"]} == {"answer"}

@@ -32,6 +32,8 @@ from server.cli.rehearsed.text import show_problems, show_result, show_summary, 
 from server.cli.rehearsed.updating import update_files
 from tools.text.texts import visible, visible_json
 
+KILLED = "a process that played rehearsals was killed"
+
 
 @dataclass(frozen=True, slots=True)
 class How:
@@ -78,7 +80,7 @@ def play_folder(folder: Path, how: How) -> int:
     try:
         results = _play(suite, cases, how)
     except BrokenProcessPool:
-        fail("a process that played rehearsals was killed; try --jobs 1")
+        fail(f"{KILLED}; try --jobs 1")
     keep_failed(folder, results)
     if how.updates:
         update_files(folder, results, agrees=how.agrees)
@@ -119,8 +121,11 @@ def untaken_edges(folder: Path) -> set[Edge]:
         show_problems(suite, as_lines=False)
         raise SystemExit(Exit.FAILED)
     coverage = CoverageCounts(suite.units)
-    for one in suite.play_all(suite.cases, os.cpu_count() or 1):
-        coverage.add(one.taken)
+    try:
+        for one in suite.play_all(suite.cases, os.cpu_count() or 1):
+            coverage.add(one.taken)
+    except BrokenProcessPool:
+        fail(KILLED)
     return coverage.untaken()
 
 

@@ -21,6 +21,8 @@ from tools.text.texts import map_texts
 
 # of the replays
 SAMPLE, SECONDS = 200, 60.0
+# rehearsals that are played at the same time: each takes all processors
+PLACES = asyncio.Semaphore(1)
 
 
 async def check_files(crew: Crew) -> dict[str, Any]:
@@ -56,7 +58,8 @@ async def play_rehearsals(request: Request) -> Response:
     await require_no_body(request, services.settings, "rehearsals")
     crew = services.runs.crew
     try:
-        found = await rehearsed(crew.sources.folder)
+        async with PLACES:
+            found = await rehearsed(crew.sources.folder)
     except TimeoutError:
         raise HttpProblem(503, "the rehearsals took too long") from None
     if found.summary is None:
