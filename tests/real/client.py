@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from server.cli.starting.samples import sample_arguments
 from tests.support.made_tools import MadeTool, tools_of
 from tools import ToolCall, ToolExecutor
 from tools.calls import CallEvent, QuestionRaised
 from tools.forms import Filled, FormReply
+from tools.schemas.samples import sample_arguments
 
 # a schema that refers to another host: such a tool is refused at load, unless it is left out
 REFUSED = "lookup_user"

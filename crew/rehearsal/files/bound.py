@@ -60,7 +60,7 @@ def read_rehearsals(folder: Path) -> Rehearsals:
     found = Rehearsals(texts=raw.texts)
     problems = list(raw.problems)
     for one in raw.cases:
-        made, wrong = _bind(one)
+        made, wrong = bind_case(one)
         problems += wrong
         if made is not None:
             found.cases.append(made)
@@ -70,7 +70,8 @@ def read_rehearsals(folder: Path) -> Rehearsals:
     return found
 
 
-def _bind(raw: RawCase) -> tuple[Case | None, Sequence[Problem]]:
+def bind_case(raw: RawCase) -> tuple[Case | None, Sequence[Problem]]:
+    """Return a rehearsal that can be played, unless it has mistakes, and these."""
     document = NodeDocument.of(raw.node)
     bound: BoundDocument[Rehearsal] = bind(document, Rehearsal, {})
     problems = list(bound.problems)

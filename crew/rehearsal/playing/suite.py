@@ -140,7 +140,7 @@ class Suite:
         limit = case.keys.expect.at_most.wall_seconds
         judged, seconds, updates = None, 0.0, list[Update]()
         try:
-            with wall_limit(limit), _quiet():
+            with wall_limit(limit), quiet():
                 played, judged = self._play(case, loaded)
                 seconds = played.seconds
                 updates = list(updates_of(case, played, judged))
@@ -228,7 +228,7 @@ def wrong_values(case: Case, loaded: LoadedCrew) -> list[Mismatch]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Log nothing: what goes wrong by a rehearsal's own will is no news."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)

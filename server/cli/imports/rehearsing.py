@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from crew.config.files.environment import VARIABLE
-from crew.journal.events import RunFailed
-from crew.rehearsal.judging.story import Story
-from crew.rehearsal.playing.player import Played, play_case
-from crew.rehearsal.playing.suite import Suite
-from crew.rehearsal.playing.updates import written_step
+from crew.rehearsal.playing.player import play_case
+from crew.rehearsal.playing.suite import Suite, quiet
+from crew.rehearsal.suggesting import expected_of_play
 from server.cli.starting.starter import REHEARSALS, Files
 from tools.text.yaml_text import to_yaml
 
@@ -47,7 +45,8 @@ def imported_rehearsals(files: Files, entry: str, query: str) -> Files:
             # what the crew lacks, such as a variable, is said by crew validate
             return {}
         for case, raw in zip(suite.cases, cases, strict=True):
-            raw["expect"] = _expected(play_case(case, suite.crew_of(case)))
+            with quiet():
+                raw["expect"] = expected_of_play(play_case(case, suite.crew_of(case)))
         again = _suite(folder, data)
         if any(one.status != "passed" for one in again.play_all(again.cases)):
             return {}
@@ -59,12 +58,3 @@ def _suite(folder: Path, data: dict[str, Any]) -> Suite:
     path.parent.mkdir(exist_ok=True)
     path.write_text(to_yaml(data), encoding="utf-8")
     return Suite.read(folder)
-
-
-def _expected(played: Played) -> dict[str, Any]:
-    story = Story.of(played.turns[0].events, played.crew.agents)
-    found: dict[str, Any] = {"path": [written_step(one) for one in story.steps]}
-    if story.end is not None:
-        code = story.end.code if isinstance(story.end, RunFailed) else ""
-        found["end"] = {"reason": story.end.reason, "code": code} if code else story.end.reason
-    return found | ({"warnings": story.warnings} if story.warnings else {})

@@ -103,6 +103,10 @@ def test(
         bool,
         typer.Option("--update", help="Write paths and answers that differ, as you agree."),
     ] = False,
+    suggests: Annotated[
+        bool,
+        typer.Option("--suggest", help="Write rehearsals for what none checks, for you to check."),
+    ] = False,
     agrees: Annotated[bool, typer.Option("--yes", help="With --update: write all.")] = False,
     real: Annotated[
         bool,
@@ -156,6 +160,7 @@ def test(
             "--pin": pins,
             "--strict": strict,
             "--update": update,
+            "--suggest": suggests,
             "-x": stops,
         }
         for option in (name for name, is_given in alone.items() if is_given):
@@ -195,6 +200,7 @@ def test(
         most if mutants else None,
         update,
         agrees,
+        suggests,
     )
     with _chosen():
         if watch:

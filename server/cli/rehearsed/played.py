@@ -28,6 +28,7 @@ from server.cli.rehearsed.documents import (
 )
 from server.cli.rehearsed.mutants import try_mutants
 from server.cli.rehearsed.pinned import changes_since_pinned, pin
+from server.cli.rehearsed.suggested import suggest_rehearsals
 from server.cli.rehearsed.text import show_problems, show_result, show_summary, show_unchecked
 from server.cli.rehearsed.updating import update_files
 from tools.text.texts import visible, visible_json
@@ -58,6 +59,8 @@ class How:
     # write what differs into the files; without a question
     updates: bool = False
     agrees: bool = False
+    # write rehearsals for what none checks
+    suggests: bool = False
 
 
 def play_folder(folder: Path, how: How) -> int:
@@ -82,14 +85,13 @@ def play_folder(folder: Path, how: How) -> int:
     except BrokenProcessPool:
         fail(f"{KILLED}; try --jobs 1")
     keep_failed(folder, results)
-    if how.updates:
-        update_files(folder, results, agrees=how.agrees)
     seconds = time.perf_counter() - started
     coverage = CoverageCounts(suite.units)
     for one in results:
         coverage.add(one.taken)
     if how.junit is not None:
         _write_junit(how.junit, results, seconds)
+    _write_rehearsals(folder, suite, results, coverage, how)
     changed = []
     if suite.cases:
         changed = changes_since_pinned(folder, suite.loader.load(_environment(suite), {}))
@@ -112,6 +114,16 @@ def play_folder(folder: Path, how: How) -> int:
     if code == Exit.GOOD and how.mutants is not None:
         return try_mutants(suite, folder, most=how.mutants, jobs=how.jobs, as_lines=how.as_lines)
     return code
+
+
+def _write_rehearsals(
+    folder: Path, suite: Suite, results: list[Result], coverage: CoverageCounts, how: How
+) -> None:
+    """Write what rehearsals expect anew, and further ones."""
+    if how.updates:
+        update_files(folder, results, agrees=how.agrees)
+    if how.suggests:
+        suggest_rehearsals(folder, suite, coverage, _environment(suite))
 
 
 def untaken_edges(folder: Path) -> set[Edge]:

@@ -8,7 +8,6 @@ from typing import Any
 from server.cli.imports.detect import ENDINGS, crew_of_file
 from server.cli.starting.api_file import ApiFile
 from server.cli.starting.runbook import crew_of_runbook
-from server.cli.starting.samples import sample_arguments
 from server.cli.starting.starter import Files, Made, SampleCall, operator_crew
 from tools.clock import SYSTEM_CLOCK
 from tools.config import McpServer
@@ -17,6 +16,7 @@ from tools.errors import ToolDefinitionError
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
 from tools.limits.guards import Guards
+from tools.schemas.samples import sample_arguments
 
 NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 # where the document names no server

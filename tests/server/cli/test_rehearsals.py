@@ -289,3 +289,30 @@ def test_the_graph_shows_what_no_rehearsal_takes(tmp_path: Path):
     assert "[FIX]" in arrows[numbers[0]]
     assert not any("[DONE]" in arrows[one] for one in numbers)
     assert "linkStyle" not in crew("graph", folder, "--format", "mermaid").stdout
+
+
+def test_rehearsals_are_suggested_for_what_none_checks(tmp_path: Path):
+    """Each plays, takes what it is for, and fails until a person has checked it."""
+    folder = repair_crew(tmp_path)
+    (folder / "script.yaml").unlink()
+    made = crew("test", folder, "--suggest")
+    path = folder / "tests" / "suggested.yaml"
+    assert f"Wrote {path}: 9 rehearsals; " in made.stdout, made
+    assert "no rehearsal was found for  settings.max_rounds" in made.stdout
+    cases = yaml.safe_load(path.read_text())["rehearsals"]
+    assert {one["fails"] for one in cases} == {"check me"}
+    assert {one["name"].removeprefix("suggested: ") for one in cases} >= {
+        "desk [FIX] → fixer",
+        "desk [DONE] → the end",
+        "desk waits: answered",
+        "restart: denied",
+        "restart: its process is killed while it acts",
+    }
+    unchecked = crew("test", folder)
+    assert unchecked.returncode == 1
+    assert "it was to fail, and does not: check me; remove fails" in unchecked.stdout
+    path.write_text(path.read_text().replace("  fails: check me\n", ""))
+    checked = crew("test", folder, "--min-coverage", "routes=100,people=100,faults=100")
+    assert checked.returncode == 0, checked.stdout
+    again = crew("test", folder, "--suggest")
+    assert (again.returncode, "Nothing was written." in again.stdout) == (0, True)
