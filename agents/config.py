@@ -1,10 +1,12 @@
 """The shape of agents/<id>.yaml."""
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from agents.context.shape import ContextConfig
+from agents.costs.prices import Prices, Rates
 from agents.endpoint import Address
 from agents.extras import MIN_THINKING_TOKENS, Effort
 from tools.builtin.documents import DOCUMENT_TOOL_NAMES
@@ -89,10 +91,12 @@ class CostLimits(Shape):
         """Whether a call has a known cost."""
         return bool(self.input_token_price_per_million or self.output_token_price_per_million)
 
-    def cost_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return what a call costs."""
-        prompt = prompt_tokens * self.input_token_price_per_million
-        return (prompt + completion_tokens * self.output_token_price_per_million) / 1e6
+    def prices(self) -> Prices | None:
+        """Return what tokens cost by the agent's own file; None: it does not say."""
+        if not self.has_prices:
+            return None
+        given = (self.input_token_price_per_million, self.output_token_price_per_million)
+        return Prices(Rates(*(Decimal(str(one)) for one in given)), "agent")
 
     @model_validator(mode="before")
     @classmethod

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.costs.usage import NO_USAGE, Usage
 from agents.digests import RequestDigests
 from agents.limits import LimitName
-from agents.model import RequestEnded, Usage
+from agents.model import RequestEnded
 from agents.outputs.answers import UnknownValue
 from tools.calls import CallProgressed, CallRetried, QuestionRaised, ToolCall, ToolResult
 
@@ -44,13 +45,21 @@ class AgentDelta:
 
 @dataclass(frozen=True, slots=True)
 class FailedRequest:
-    """A request to a model that had no answer, before another one had."""
+    """A request to a model that had no answer."""
 
     provider: str
     model: str
-    # of the ModelError
+    # of the ModelError, or "cancelled"
     code: str
     duration_seconds: float
+    # what it has cost all the same
+    usage: Usage = NO_USAGE
+
+    @classmethod
+    def of(cls, request: RequestEnded) -> "FailedRequest":
+        """Return a request that has ended so."""
+        seconds = round(request.duration_seconds, 6)
+        return cls(request.provider, request.model, request.outcome, seconds, request.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +256,8 @@ class Warned:
     # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
     within: str = ""
+    # of a member that has failed: requests that no answer followed
+    failed: tuple[FailedRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +307,8 @@ class Compacted:
     text: str
     tokens_before: int
     tokens_after: int
+    # of the helper's requests
+    usage: Usage = NO_USAGE
     # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
     within: str = ""

@@ -7,6 +7,8 @@ from typing import Any, Literal, Protocol
 
 from pydantic_core import to_json
 
+from agents.costs.prices import Prices
+from agents.costs.usage import NO_USAGE, Usage
 from agents.limits import AUTO, ToolChoice
 from agents.messages import ToolOutput
 from agents.outputs.typed import OutputFormat
@@ -106,70 +108,6 @@ class ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens, as the provider counted them, and their cost in USD by the agent's prices."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float = 0.0
-    # the provider did not count, so that these are our own estimate, or a part of them is
-    estimated: bool = False
-    # of what came out, what was thought; of what went in, what was read from and written to a cache
-    thinking_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-
-    @property
-    def total_tokens(self) -> int:
-        """Tokens in and out."""
-        return self.prompt_tokens + self.completion_tokens
-
-    @property
-    def parts(self) -> tuple[tuple[str, int], ...]:
-        """What of it is a part of prompt and completion, by name."""
-        return (
-            ("thinking", self.thinking_tokens),
-            ("cache_read", self.cache_read_tokens),
-            ("cache_write", self.cache_write_tokens),
-        )
-
-    def document(self) -> dict[str, Any]:
-        """Return it as clients get it."""
-        document: dict[str, Any] = {
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "total_tokens": self.total_tokens,
-            "input": self.prompt_tokens,
-            "output": self.completion_tokens,
-            "thinking": self.thinking_tokens,
-            "cache_read": self.cache_read_tokens,
-            "cache_write": self.cache_write_tokens,
-        }
-        if self.cost_usd:
-            document["cost_usd"] = round(self.cost_usd, 8)
-        if self.estimated:
-            document["estimated"] = True
-        return document
-
-    def __add__(self, other: "Usage") -> "Usage":
-        if self is NO_USAGE:
-            return other
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cost_usd + other.cost_usd,
-            self.estimated or other.estimated,
-            self.thinking_tokens + other.thinking_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-        )
-
-
-# to begin with
-NO_USAGE = Usage()
-
-
-@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One call of a model. None for a sampling value means: not sent."""
 
@@ -244,6 +182,8 @@ class RequestEnded:
     usage: Usage = NO_USAGE
     # messages that went without what another endpoint wants back with them
     without_kept: int = 0
+    # by which its usage has its cost; None: not known
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True, slots=True)

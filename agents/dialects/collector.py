@@ -6,12 +6,13 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from agents.costs.usage import NO_USAGE
 from agents.dialects.partial_calls import PartialCalls
 from agents.dialects.refusals import refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.messages import SOURCE_KEY
-from agents.model import NO_USAGE, ModelReply
+from agents.model import ModelReply
 from agents.quirks import Quirks
 from agents.written.thoughts import AnswerStream, split_thoughts
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agents.errors import ModelError
-from agents.model import Usage
+from agents.costs.usage import NO_USAGE, Usage
 
 # of one request; more is no count
 MAX_TOKENS = 10**9
@@ -22,13 +21,12 @@ def counted_usage(
         cache_read: a part of what went in.
         cache_write: another part.
 
-    Raises:
-        ModelError: a sum is impossible. A part that is larger than its whole is cut to it.
+    A part that is larger than its whole is cut to it; a sum that is impossible is as none, so that
+    the answer is counted by us.
     """
-    came_in, came_out = int(prompt or 0), int(completion or 0)
-    if not (0 <= came_in <= MAX_TOKENS and 0 <= came_out <= MAX_TOKENS):
-        tokens = str([came_in, came_out])[:100]
-        raise ModelError("unreadable", f"the usage is impossible: {tokens}")
+    came_in, came_out = _sum(prompt), _sum(completion)
+    if came_in is None or came_out is None:
+        return NO_USAGE
     if not (thinking or cache_read or cache_write):
         return Usage(came_in, came_out)
     read = min(max(0, _part(cache_read)), came_in)
@@ -39,6 +37,16 @@ def counted_usage(
         cache_read_tokens=read,
         cache_write_tokens=min(max(0, _part(cache_write)), came_in - read),
     )
+
+
+def _sum(value: Any) -> int | None:
+    """Return a count that is not negative; None for what is none."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value[:20])
+    is_number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    if not is_number or not 0 <= (value or 0) <= MAX_TOKENS:
+        return None
+    return int(value or 0)
 
 
 def _part(value: Any) -> int:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from agents.config import ModelConfig
+from agents.costs.prices import Prices
 from agents.endpoint import (
     BUILTINS,
     Builtin,
@@ -28,6 +29,7 @@ from agents.wrappers.breaking import Breaking
 from agents.wrappers.counting import Counting
 from agents.wrappers.health import Health, Noting
 from agents.wrappers.pacing import Paced
+from agents.wrappers.priced import Priced
 from agents.wrappers.retrying import Retrying
 from tools.clock import Clock
 from tools.config.common import limits_of
@@ -99,6 +101,7 @@ class Catalog:
         config: ModelConfig,
         extras: ModelExtras = NO_EXTRAS,
         *,
+        prices: Prices | None = None,
         has_backup: bool = False,
         is_itself: bool = False,
     ) -> Model:
@@ -107,6 +110,7 @@ class Catalog:
         Args:
             config: names it.
             extras: what the files add to its requests.
+            prices: of its tokens; None: not known.
             has_backup: whether another one is called when it fails.
             is_itself: nothing stands in for it.
 
@@ -116,7 +120,7 @@ class Catalog:
         given = self.providers.get(config.provider, ProviderConfig())
         stand_in = None if is_itself else self.stand_in
         asked, name = self._asked(config, extras, stand_in)
-        model = self._paced(asked, name, given)
+        model = self._paced(Priced(asked, prices), name, given)
         limits = limits_of(given.breaker, unless_given=config.provider != "scripted")
         model = self._breaking(model, name, limits, has_backup)
         return self._retrying(model, given.max_retries)

@@ -1,5 +1,6 @@
 """A Model behind an endpoint, whatever dialect it has."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import aiohttp
 from pydantic_core import to_json
 
+from agents.costs.usage import NO_USAGE, Usage
 from agents.dialects.collector import Collector
 from agents.dialects.outgoing import Outgoing
 from agents.dialects.refusals import Refusal
@@ -14,7 +16,6 @@ from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.extras import NO_EXTRAS, ModelExtras
 from agents.model import (
-    NO_USAGE,
     EmitModelEvent,
     ModelNotice,
     ModelReply,
@@ -22,7 +23,6 @@ from agents.model import (
     RequestEnded,
     TextDelta,
     ThinkingDelta,
-    Usage,
 )
 from agents.providers.client import Client
 from agents.providers.failures import refusal_of, request_error
@@ -36,7 +36,13 @@ from agents.providers.server_events import (
     read_whole,
 )
 from agents.quirks import Quirks
+from tools.calls import ToolCall
 from tools.text.server_words import IS_HTML, words_of
+
+# what a request may have ended by although its model was at work: it is paid for
+MAYBE_ANSWERED = frozenset({"cancelled", "timeout", "unreadable", "empty"})
+# the same, where something of the answer has come
+CUT_OFF = frozenset({"connection", "unavailable", "rate_limited", "refused"})
 
 
 class RemoteModel:
@@ -59,11 +65,12 @@ class RemoteModel:
         """Answer a request, or raise ModelError; emits `RequestEnded` either way."""
         endpoint, clock = self.client.endpoint, self.client.clock
         started, outcome, usage = clock.monotonic(), "cancelled", NO_USAGE
+        readers: list[Collector] = []
         try:
             # the client's own timeout is one of each read, which a slow trickle never reaches
             with clock.hold():
                 async with clock.timeout(endpoint.timeout_seconds):
-                    reply = await self._answer(request, emit)
+                    reply = await self._answer(request, emit, readers)
             outcome, usage = "success", reply.usage
             return reply
         except TimeoutError as error:
@@ -74,6 +81,8 @@ class RemoteModel:
             raise
         finally:
             seconds = clock.monotonic() - started
+            if outcome != "success" and readers:
+                usage = usage_of_failure(outcome, readers[-1], request)
             left_out = self._without_kept(request)
             ended = RequestEnded(endpoint.provider, self.name, outcome, seconds, usage, left_out)
             await emit(ended)
@@ -86,8 +95,13 @@ class RemoteModel:
                 count += 1
         return count
 
-    async def _answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        """Ask; once more without each thing that the endpoint turns out not to take."""
+    async def _answer(
+        self, request: ModelRequest, emit: EmitModelEvent, readers: list[Collector]
+    ) -> ModelReply:
+        """Ask; once more without each thing that the endpoint turns out not to take.
+
+        `readers` gets what reads each answer.
+        """
         tried: list[Quirks] = []
         dialect = self.client.dialect
         while True:
@@ -96,6 +110,7 @@ class RemoteModel:
             outgoing = Outgoing(self.name, request, quirks, self.source, self.extras)
             body = dialect.build(outgoing)
             reader = dialect.reader(self.name, self.source, quirks)
+            readers.append(reader)
             if dialect.stops_thinking is not None and dialect.stops_thinking(outgoing, body):
                 text = "does not think while it goes on with calls that did not begin with that"
                 await emit(ModelNotice("thinking_off", f"{self.name} {text}"))
@@ -215,7 +230,7 @@ class RemoteModel:
             await emit(ModelNotice("answer_cut", f"{self.name}: {reader.cut}"))
             reply = replace(reply, is_cut=True)
         if reply.usage.total_tokens == 0:
-            reply = replace(reply, usage=_estimate(request, reply))
+            reply = replace(reply, usage=_estimate(request, reply.content, reply.calls, least=1))
         elif reader.thoughts and not reply.usage.thinking_tokens:
             # a part of what came out, which the provider does not count apart
             thought = request.tokenizer.count("".join(reader.thoughts))
@@ -241,13 +256,31 @@ def _has_come_at_once(response: aiohttp.ClientResponse) -> bool:
     return "json" in content_type or "html" in content_type
 
 
-def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
-    """Estimate the usage of an answer that came without one."""
+def usage_of_failure(outcome: str, reader: Collector, request: ModelRequest) -> Usage:
+    """Return what a failed request has used: as its provider says, else as far as it was read.
+
+    Args:
+        outcome: "cancelled", or the code of the ModelError.
+        reader: has what came of the answer.
+        request: that failed.
+    """
+    if reader.usage.total_tokens:
+        return reader.usage
+    written = "".join((*reader.thoughts, *reader.text))
+    if outcome in MAYBE_ANSWERED or (outcome in CUT_OFF and written):
+        return _estimate(request, written, (), least=0)
+    return NO_USAGE
+
+
+def _estimate(
+    request: ModelRequest, written: str, calls: Sequence[ToolCall], *, least: int
+) -> Usage:
+    """Estimate the usage of an answer that came without one; `least`: tokens that it has."""
     tokenizer = request.tokenizer
     prompt = sum(message.tokens for message in request.messages)
     prompt += sum(tool.tokens for tool in request.tools)
-    completion = tokenizer.count(reply.content) + sum(
+    completion = tokenizer.count(written) + sum(
         tokenizer.count(call.tool) + tokenizer.count(to_json(call.arguments).decode())
-        for call in reply.calls
+        for call in calls
     )
-    return Usage(prompt, max(1, completion), estimated=True)
+    return Usage(prompt, max(least, completion), estimated=1)

@@ -12,19 +12,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue
 
+from agents.costs.usage import NO_USAGE, Usage
 from agents.errors import ModelError, ModelErrorCode
 from agents.helper import PREFIX
 from agents.messages import ToolOutput
 from agents.model import (
     ERROR_MARK,
-    NO_USAGE,
     EmitModelEvent,
     ModelReply,
     ModelRequest,
     RequestEnded,
     ShownMessage,
     TextDelta,
-    Usage,
 )
 from tools.calls import ToolCall
 from tools.clock import Clock

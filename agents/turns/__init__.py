@@ -1,5 +1,5 @@
 """One turn of an agent.
 
 `turn` (it speaks, it acts), `request` (what its model is sent), `answers` (what an answer
-says), `kept` (answers that are used again).
+says), `kept` (answers that are used again), `shortening` (of a run's oldest messages).
 """

@@ -4,12 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
-
 from agents.agent import Agent
-from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
-from agents.context.view import text_of
 from agents.digests import digests_of
 from agents.errors import ModelError
 from agents.events import (
@@ -51,6 +47,7 @@ from agents.turns.request import (
     prepare_request,
     window_of,
 )
+from agents.turns.shortening import condense
 from tools.calls import (
     CallEvent,
     CallProgressed,
@@ -72,12 +69,6 @@ OVERFLOW_TRIES = 2
 OVERFLOW_PART = 0.75
 # of what stands for a run's oldest messages
 MAX_COMPACTED_TOKENS = 1000
-
-
-class Shortened(BaseModel):
-    """What a helper makes of a run's oldest messages."""
-
-    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +155,7 @@ class Turn:
             read.native,
             reply.extra,
             requests[-1].provider if requests else "",
-            tuple([_failed(one) for one in requests if one.outcome != "success"]),
+            tuple([FailedRequest.of(one) for one in requests if one.outcome != "success"]),
             digests_of(prepared.request, prepared.context),
             cached=reply.cached,
             is_direct=bool(calls) and self._is_direct(calls),
@@ -266,31 +257,20 @@ class Turn:
         await self.emit(shown)
 
     async def _compact(self, history: Sequence[Message], prepared: Prepared) -> bool:
-        """Let a helper shorten the run's oldest messages that do not fit; whether it did."""
+        """Let a helper condense the run's oldest messages that do not fit; whether it did."""
         agent, helper = self.agent, self.agent.compactor
-        counted_by = agent.context.tokenizer
         if helper is None or self.context.helper_failed:
             return False
         through = messages_through(agent, history, self.context, prepared.fitted.own)
         if through < 2:
             return False
-        # what is longer than the window is no request for a helper, either
-        most = agent.context.window_tokens // 2
-        text = cut_to(text_of(history[1:through]), most, counted_by)
-
-        async def tell(event: ModelEvent) -> None:
-            if isinstance(event, RequestEnded):
-                await self.emit(ModelCalled(helper.agent_id, helper.agent_id, event))
-
         try:
-            answer = await helper.ask(as_data("messages", text), Shortened, tell)
+            shorter = await condense(agent, helper, history[1:through], self.emit)
         except ModelError as error:
             self.context.helper_failed = True
             await self._warn("helper_failed", f"older messages are left out instead: {error}")
             return False
-        before, after = counted_by.count(text), counted_by.count(answer.summary)
-        short = cut_to(answer.summary, MAX_COMPACTED_TOKENS, counted_by)
-        await self.emit(Compacted(agent.id, agent.name, self.group, through, short, before, after))
+        await self.emit(Compacted(agent.id, agent.name, self.group, through, *shorter))
         return True
 
     async def _warn(self, code: str, text: str) -> None:
@@ -342,9 +322,3 @@ class Turn:
         where = (component.name, result.tool, result.call_id)
         await self.emit(Shown(agent.id, agent.name, group, *where, data))
         return result.with_output(text)
-
-
-def _failed(request: RequestEnded) -> FailedRequest:
-    return FailedRequest(
-        request.provider, request.model, request.outcome, round(request.duration_seconds, 6)
-    )

@@ -1,7 +1,7 @@
 """A Model that keeps to an agent's `cost_limits`: tokens of a call, tokens and cost of a day."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from agents.config import CostLimits
 from agents.errors import ModelError
@@ -40,14 +40,14 @@ class DailyUsage:
 
 
 class Budget(Around):
-    """Prices every answer; over a limit it refuses (`block_on_cost_exceed`) or warns once a day."""
+    """Over a limit it refuses (`block_on_cost_exceed`) or warns once a day."""
 
     def __init__(self, model: Model, limits: CostLimits, usage: DailyUsage, clock: Clock) -> None:
         """`usage`: of the agent, shared by all revisions of the crew."""
         self.model, self.limits, self.usage, self.clock = model, limits, usage, clock
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        """Answer with the cost in its usage, or raise ModelError("budget")."""
+        """Answer, or raise ModelError("budget")."""
         self._start_day()
         await self._check_call(request, emit)
         usage = self.usage
@@ -61,13 +61,9 @@ class Budget(Around):
             usage.running -= 1
             # also of a revision that does not block: one that does may wait for it
             usage.ended.get().set()
-        used = reply.usage
-        cost = self.limits.cost_usd(used.prompt_tokens, used.completion_tokens)
-        usage.add(used.total_tokens, cost)
+        usage.add(reply.usage.total_tokens, reply.usage.cost_usd)
         await self._alert(emit)
-        if not cost:
-            return reply
-        return replace(reply, usage=replace(used, cost_usd=cost))
+        return reply
 
     async def _wait_for_others(self) -> None:
         """Wait while the calls that are being made may use up the day: one at most goes over it."""

@@ -1,11 +1,13 @@
 """The models of agents and helpers, with what is around each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from typing import Any
 
 from agents.config import AgentConfig, ModelConfig
+from agents.costs.prices import Prices
 from agents.errors import ProviderError
 from agents.model import Model
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
@@ -14,6 +16,7 @@ from agents.wrappers.fallback import Fallback
 from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
 from crew.assembly.given import Given
+from crew.config.costs.prices import prices_of
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.conversations import HELPERS
 from crew.config.keys.crew_file import CrewConfig
@@ -29,12 +32,15 @@ class ModelUse:
     revision: str
     # what models think is wanted, for people
     shows_thinking: bool
+    # of an agent's model: what it costs
+    prices: Callable[[AgentConfig, ChosenModel], Prices | None]
 
     @classmethod
     def of(cls, files: CrewFiles) -> "ModelUse":
         """Return that of a crew without errors."""
         assert files.crew is not None, "a crew with errors is not assembled"
-        return cls(files.sources.revision, files.crew.settings.show_thinking)
+        shows_thinking = files.crew.settings.show_thinking
+        return cls(files.sources.revision, shows_thinking, partial(prices_of, files))
 
 
 def require_provider(name: str, catalog: Catalog) -> None:
@@ -111,15 +117,17 @@ def make_model(
         one.extras(thinking, cache_key, shows_thinking=use.shows_thinking)
         for one, thinking in zip(chosen, own, strict=True)
     ]
+    prices = [use.prices(config, one) for one in chosen]
     if not given.asks:
         return OfflineModel(primary.provider, primary.model)
     if given.provider is not None:
-        model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
+        other = ModelConfig(model=primary.model, provider=given.provider)
+        model = catalog.model(other, prices=prices[0])
     elif backups:
-        first = catalog.model(primary, extras[0], has_backup=True)
-        model = Fallback(first, catalog.model(backups[0], extras[1]))
+        first = catalog.model(primary, extras[0], prices=prices[0], has_backup=True)
+        model = Fallback(first, catalog.model(backups[0], extras[1], prices=prices[1]))
     else:
-        model = catalog.model(primary, extras[0])
+        model = catalog.model(primary, extras[0], prices=prices[0])
     if config.max_concurrent is not None:
         model = Limited(model, config.max_concurrent, given.places)
     usage = given.daily_usage.setdefault(agent_id, DailyUsage())

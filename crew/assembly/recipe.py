@@ -17,6 +17,7 @@ from crew.assembly.given import Doubles
 from crew.assembly.models import named_model, replace_models
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools
+from crew.config.checks.costs.prices import check_age
 from crew.config.checks.credentials import check_keys
 from crew.config.checks.validate import validate_files
 from crew.config.files.document import YamlPath
@@ -130,6 +131,7 @@ class Recipe:
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate_files(files, tools)]
         found += weak_secrets(files.secrets_read, files.texts.values())
+        found += check_age(files, self.clock.now().date())
         if not self.needs_keys:
             # no agent's own is asked
             found = [one for one in found if one.code != "no-script"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.config import AgentConfig
+from agents.costs.shape import PricesFile
 from agents.outputs.schema import Field
 from agents.outputs.vocabularies import Vocabulary
 from agents.providers.scripted import Script
@@ -47,6 +48,8 @@ class CrewFiles:
     core: dict[str, Field] = field(default_factory=dict)
     # the tools of MCP servers that mcp.lock.json has, by their entries
     locked: Locked = field(default_factory=dict)
+    # of prices.json
+    prices: PricesFile | None = None
     # gets what is read from the environment
     secrets: Secrets = field(default_factory=Secrets)
     # those that files read from the environment, with their places

@@ -6,6 +6,7 @@ from typing import Any
 
 from agents.config import AgentConfig
 from agents.context.shape import TextBlockConfig
+from agents.costs.shape import PRICES_FILE, PricesFile
 from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import BoundDocument, S, bind, ignored_keys
 from crew.config.crew_files import CrewFiles
@@ -61,6 +62,10 @@ def read_files(
     _read_context_texts(files)
     _read_outputs(files)
     _read_lock(files)
+    if PRICES_FILE in sources.files:
+        # JSON is YAML, too, and is read so with its lines
+        document = _read(files, PRICES_FILE)
+        files.prices = _bind(files, document, PricesFile, {}, (), environment)
     if (script := sources.find(SCRIPT_FILE)) is not None:
         document = _read(files, script)
         files.documents[SCRIPT_FILE] = document

@@ -122,6 +122,9 @@ WarningCode = Literal[
     "weak-secret",
     "no-key",
     "embeddings-extra",
+    # prices
+    "unpriced-model",
+    "old-price",
     # tools
     "private-address",
     "unconfined-command",

@@ -1,14 +1,26 @@
 """How the events of a run are recorded: which of them are waited for."""
 
-from agents.events import AgentStarted, ToolAsked, ToolReturned, ToolStarted
+from dataclasses import replace
+
+from agents.events import (
+    AgentResponded,
+    AgentStarted,
+    FailedRequest,
+    ModelCalled,
+    ToolAsked,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
 from crew.engine.questions import Questions
 from crew.engine.taint import Taint
 from crew.journal.events import EphemeralEvent, Event, StoredEvent
 from crew.journal.records.rows import RunRow
 from crew.journal.remembered.events import DocumentsShown
-from crew.journal.state import RunState
+from crew.journal.state import MEMBER_CODES, RunState
 from crew.journal.writer import Journal
 
+Failed = tuple[FailedRequest, ...]
 # events that may wait for the store while a run goes on
 MAX_BACKLOG = 50
 
@@ -18,11 +30,30 @@ class Recorder:
 
     def __init__(self, journal: Journal, state: RunState) -> None:
         self.journal, self.state = journal, state
+        # requests to models that no answer has followed yet, by who has made them
+        self._failed: dict[tuple[str, str, str], list[FailedRequest]] = {}
 
     def __call__(self, event: StoredEvent, row: RunRow | None = None) -> None:
         """Record an event; see Journal."""
         self.journal.record(event, row)
         self.state.apply(event)
+
+    def note_request(self, event: ModelCalled) -> None:
+        """Note a request that has failed: it is stored with what follows from that."""
+        if event.request.outcome != "success":
+            key = event.agent_id, event.task, event.within
+            self._failed.setdefault(key, []).append(FailedRequest.of(event.request))
+
+    def take_failed(self, event: AgentResponded | Warned | None = None) -> Failed:
+        """Return the failed requests of an agent, or of all; once."""
+        if not self._failed:
+            return ()
+        if event is not None:
+            key = event.agent_id or "", event.task, event.within
+            return tuple(self._failed.pop(key, ()))
+        failed = tuple(one for made in self._failed.values() for one in made)
+        self._failed.clear()
+        return failed
 
 
 class Emitter:
@@ -52,6 +83,8 @@ class Emitter:
         """
         journal = self._record.journal
         if isinstance(event, EphemeralEvent):
+            if isinstance(event, ModelCalled):
+                self._record.note_request(event)
             journal.publish_ephemeral(event)
             return
         match event:
@@ -75,5 +108,11 @@ class Emitter:
                 self._record(event)
                 if self._stream or journal.backlog > MAX_BACKLOG:
                     await journal.settled()
+            case AgentResponded():
+                # it has them itself
+                self._record.take_failed(event)
+                self._record(event)
+            case Warned(code=code) if code in MEMBER_CODES:
+                self._record(replace(event, failed=self._record.take_failed(event)))
             case _:
                 self._record(event)

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agents.context.plan import SummaryBlock
-from agents.events import ToolReturned
+from agents.events import FailedRequest, ToolReturned
 from agents.messages import AgentMessage, Message, encode_messages, is_wrong
 from crew.crew import Crew
 from crew.journal.branches import Branch
+from crew.journal.events import DoneReason, RunDone, usage_with
 from crew.journal.planned.parts import leading_branches
 from crew.journal.query import text_error
 from crew.journal.questions import question_text
@@ -60,6 +61,45 @@ def ended_row(
         pause_seq=state.pause_seq if is_paused else None,
         last_seq=state.seq,
         stored_bytes=row.stored_bytes + recorded_bytes,
+    )
+
+
+def done_event(
+    state: RunState,
+    reason: DoneReason,
+    agent_id: str,
+    answer: str,
+    source: str | None,
+    seconds: float,
+    stages: dict[str, float],
+    failed: Sequence[FailedRequest],
+) -> RunDone:
+    """Return the event of the end of a segment.
+
+    Args:
+        state: of the run.
+        reason: why it ends.
+        agent_id: of that answer.
+        answer: of the run.
+        source: what in the files ends it, as `file:line`.
+        seconds: active time of the whole run.
+        stages: of it, by stage.
+        failed: requests that no answer has followed.
+    """
+    return RunDone(
+        reason,
+        agent_id,
+        answer,
+        state.main.rounds,
+        state.handoffs,
+        usage_with(state.usage, failed),
+        seconds,
+        stages,
+        state.conversation,
+        source,
+        tuple(state.shows),
+        state.sources,
+        tuple(failed),
     )
 
 

@@ -11,7 +11,7 @@ from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
-from crew.engine.endings import cut_off_all, ended_exchange, ended_row
+from crew.engine.endings import cut_off_all, done_event, ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner, group_answers
 from crew.engine.masking import MaskedEvents
 from crew.engine.members import (
@@ -296,21 +296,10 @@ class CrewExecutor:
         until: str | None = None,
         source: str | None = None,
     ) -> None:
-        state = self.state
-        done = RunDone(
-            reason,
-            agent_id,
-            answer,
-            state.main.rounds,
-            state.handoffs,
-            state.usage,
-            self.journal.active_seconds,
-            self._stages.seconds,
-            state.conversation,
-            source,
-            tuple(state.shows),
-            state.sources,
-        )
+        failed = self._record.take_failed()
+        end = (reason, agent_id, answer, source)
+        seconds, stages = self.journal.active_seconds, self._stages.seconds
+        done = done_event(self.state, *end, seconds, stages, failed)
         self._end(done, agent_id, answer, until)
 
     def _fail(
@@ -324,7 +313,8 @@ class CrewExecutor:
     ) -> None:
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
         seconds, message = self.journal.active_seconds, self.crew.secrets.mask(message)
-        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds)
+        made = self._record.take_failed()
+        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds, made)
         self._end(failed, agent_id, message)
 
     def _end(

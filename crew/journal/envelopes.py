@@ -28,6 +28,7 @@ from crew.journal.events import (
     RunRetried,
     RunStarted,
     Unplayable,
+    usage_of,
 )
 from crew.journal.query import CallDecision
 from crew.journal.questions import Inquiry, PendingCall, PlanApproval
@@ -99,6 +100,9 @@ def _agent_responded(event: AgentResponded) -> Envelope:
         "group": event.group,
     }
     metadata |= {"provider": event.provider} if event.provider else {}
+    spent = usage_of(event)
+    if spent.cost_usd or spent.unpriced or spent.estimated:
+        metadata["cost"] = spent.cost_document()
     if event.words is not None or event.invalid:
         metadata |= event.typed_document
     return Envelope("agent_response", event.agent, event.content, event.agent_id, metadata)
@@ -265,6 +269,7 @@ def _run_done(event: RunDone) -> Envelope:
         "rounds": event.rounds,
         "handoffs": event.handoffs,
         "usage": event.usage.document(),
+        "cost": event.usage.cost_document(),
         "duration_seconds": round(event.duration_seconds, 6),
         "stages": event.all_stages,
         **_conversation(event.conversation),

@@ -4,12 +4,14 @@ A stored event is kept in two forms: as it is (`encode_event`), from which a run
 clients get it (`crew.journal.wire`). An ephemeral event has no number and is not stored.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from agents.costs.usage import NO_USAGE, Usage
 from agents.events import (
     AgentDelta,
     AgentFailed,
@@ -17,6 +19,7 @@ from agents.events import (
     AgentStarted,
     Compacted,
     ContextShown,
+    FailedRequest,
     ModelCalled,
     Shown,
     ToolAsked,
@@ -26,7 +29,6 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.model import Usage
 from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.query import Answer, Decision, Query
 from crew.journal.questions import Question
@@ -210,6 +212,8 @@ class RunDone:
     shows: tuple[Shown, ...] = ()
     # passages of documents that were shown in the run
     sources: tuple[ShownPassage, ...] = ()
+    # requests that no answer followed
+    failed: tuple[FailedRequest, ...] = ()
 
     @property
     def all_stages(self) -> dict[str, float]:
@@ -229,6 +233,8 @@ class RunFailed:
     agent: str
     retryable: bool
     duration_seconds: float
+    # requests that no answer followed
+    failed: tuple[FailedRequest, ...] = ()
 
 
 StoredEvent = (
@@ -262,6 +268,25 @@ EphemeralEvent = (
     AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed | MemoryNotice
 )
 Event = StoredEvent | EphemeralEvent | ToolAsked
+
+
+def usage_of(event: StoredEvent) -> Usage:
+    """Return what was used for an event: by the answer, and by requests without one."""
+    match event:
+        case AgentResponded(usage=usage, failed=failed):
+            return usage_with(usage, failed) if failed else usage
+        case Compacted(usage=usage):
+            return usage
+        case Warned(failed=failed) | RunDone(failed=failed) | RunFailed(failed=failed):
+            return usage_with(NO_USAGE, failed)
+        case _:
+            return NO_USAGE
+
+
+def usage_with(usage: Usage, failed: Sequence[FailedRequest]) -> Usage:
+    """Return a usage with that of failed requests."""
+    return sum((one.usage for one in failed), usage)
+
 
 STORED_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(StoredEvent)}
 # made when first used: most processes decode few types

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.costs.usage import NO_USAGE, Usage
 from agents.events import (
     AgentResponded,
     AgentStarted,
@@ -14,7 +15,6 @@ from agents.events import (
     Warned,
 )
 from agents.messages import CrewMessage, UserMessage
-from agents.model import NO_USAGE, Usage
 from crew.journal.branches import Branch, GroupState
 from crew.journal.call_text import call_key
 from crew.journal.decided import content_of, remembered_by
@@ -35,6 +35,7 @@ from crew.journal.events import (
     StoredEvent,
     Unplayable,
     status_of,
+    usage_of,
 )
 from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.parts import BranchEvent, branch_of, calls_of, open_branches
@@ -125,6 +126,7 @@ class RunState:
         """Go on by one event."""
         self.seq += 1
         self.unplayable_until = event.until if isinstance(event, Unplayable) else None
+        self.usage += usage_of(event)
         match event:  # first what comes most often
             case AgentStarted() | AgentResponded() | ToolStarted() | ToolReturned() | Compacted():
                 self._apply_to_branch(event)
@@ -186,7 +188,6 @@ class RunState:
                 branch.compact(event)
             case AgentResponded():
                 branch.respond(event)
-                self.usage += event.usage
                 if event.task or event.within:
                     # what is said on a task, or as a tool, is for who has asked for it
                     return

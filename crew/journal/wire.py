@@ -36,7 +36,7 @@ WITH_PARTS = frozenset(
     }
 )
 # of a run's result, what its last event has
-RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
+RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "cost", "duration_seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +203,7 @@ def result_of(row: RunRow) -> dict[str, Any]:
         "rounds": row.rounds,
         "handoffs": row.handoffs,
         "usage": row.usage.document(),
+        "cost": row.usage.cost_document(),
         "duration_seconds": round(row.duration_seconds, 6),
     }
 
@@ -216,5 +217,6 @@ def result_in(event: RunEvent) -> dict[str, Any] | None:
     if event.type != "done":
         return None
     result = {"run_id": data["run_id"], "status": status_of(data["reason"])}
-    result |= {key: data[key] for key in RESULT_KEYS}
+    # events of earlier versions have no cost
+    result |= {key: data[key] for key in RESULT_KEYS if key in data}
     return {**result, "agent_id": data["agent_id"]}

@@ -35,7 +35,7 @@ BY_TEXT = frozenset({"signal", "default", "handoff_target", "order", "group"})
 
 
 @dataclass(slots=True)
-class Draft:
+class SuggestedCase:
     """What models, people and tools of a rehearsal do."""
 
     says: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
@@ -91,7 +91,7 @@ class Suggester:
         with quiet():
             return play_case(made, self.loaded) if made is not None else None
 
-    def _drafts(self, unit: Unit) -> Iterator[Draft]:
+    def _drafts(self, unit: Unit) -> Iterator[SuggestedCase]:
         """Yield what may lead to a unit."""
         words = unit.key.split()
         if unit.edge is not None:
@@ -103,16 +103,16 @@ class Suggester:
         elif words[0] == "kill":
             yield from self._call(words[1], "killed")
 
-    def _along(self, edge: Edge) -> Iterator[Draft]:
+    def _along(self, edge: Edge) -> Iterator[SuggestedCase]:
         before, after = self._ways(edge.from_), self._ways_out(edge.to)
         if before is not None and edge.kind in BY_TEXT:
-            yield self._spoken([*before, edge, *after])
+            yield self._along_ways([*before, edge, *after])
 
-    def _pause(self, agent: str, way: str) -> Iterator[Draft]:
+    def _pause(self, agent: str, way: str) -> Iterator[SuggestedCase]:
         before = self._ways(agent)
         if before is None:
             return
-        draft = self._spoken(before)
+        draft = self._along_ways(before)
         draft.says[agent].append(TEXT)
         if way == "nobody":
             seconds = self.graph.routing.wait_seconds[agent]
@@ -123,13 +123,13 @@ class Suggester:
         self._speak(draft, self._ways_out(agent), agent)
         yield draft
 
-    def _call(self, name: str, way: str) -> Iterator[Draft]:
+    def _call(self, name: str, way: str) -> Iterator[SuggestedCase]:
         tool = self.loaded.checked.tools.by_name[name]
         for agent_id, agent in self.loaded.checked.files.agents.items():
             before = self._ways(agent_id) if name in agent.tool_names else None
             if before is None:
                 continue
-            draft = self._spoken(before)
+            draft = self._along_ways(before)
             arguments = sample_arguments(tool.parameters)
             draft.says[agent_id].append({"calls": [{"tool": name, "arguments": arguments}]})
             draft.answers += _answers(tool, way, arguments)
@@ -148,12 +148,12 @@ class Suggester:
         """Return the shortest way to an end; none where a run ends in a pause."""
         return (_shortest(self.graph, start, END) or []) if start != END else []
 
-    def _spoken(self, ways: Sequence[Edge]) -> Draft:
-        draft = Draft()
+    def _along_ways(self, ways: Sequence[Edge]) -> SuggestedCase:
+        draft = SuggestedCase()
         self._speak(draft, ways, "")
         return draft
 
-    def _speak(self, draft: Draft, ways: Sequence[Edge], last: str) -> None:
+    def _speak(self, draft: SuggestedCase, ways: Sequence[Edge], last: str) -> None:
         """Let models say what leads along a way; where it has none, the last one says something."""
         for edge in ways:
             text = f"{TEXT} {edge.label}" if edge.kind == "signal" else TEXT

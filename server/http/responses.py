@@ -49,6 +49,7 @@ def describe_listed_run(row: RunRow) -> dict[str, Any]:
     return {
         **{key: getattr(row, key) for key in RUN_KEYS},
         "usage": row.usage.document(),
+        "cost": row.usage.cost_document(),
         "duration_seconds": round(row.duration_seconds, 6),
     }
 

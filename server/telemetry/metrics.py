@@ -8,6 +8,7 @@ from typing import Any
 
 from prometheus_client import Gauge
 
+from agents.costs.usage import Usage
 from agents.events import (
     AgentFailed,
     AgentResponded,
@@ -17,7 +18,7 @@ from agents.events import (
     ToolReturned,
     Warned,
 )
-from agents.model import RequestEnded, Usage
+from agents.model import RequestEnded
 from crew.crew import Crew
 from crew.journal.events import (
     Answered,

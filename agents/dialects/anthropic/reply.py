@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from agents.costs.usage import Usage
 from agents.dialects.anthropic.blocks import BLOCKS, THINKING
 from agents.dialects.collector import CUT_BY_LENGTH, CUT_IN_CALL, Collector
 from agents.dialects.counts import count_in, counted_usage, part_at
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
-from agents.model import ModelReply, Usage
+from agents.model import ModelReply
 from tools.text.texts import map_texts
 
 # of the pieces of a block: in which key of the piece the text of which key of the block is

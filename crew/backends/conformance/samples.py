@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from agents.model import Usage
+from agents.costs.usage import Usage
 from crew.journal.errors import LostRun
 from crew.journal.events import RunStatus
 from crew.journal.records.listing import RunFilter

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from crew.config.checks.agents import check_agents
+from crew.config.checks.costs.prices import check_prices
 from crew.config.checks.models import check_models
 from crew.config.checks.no_effect import find_no_effect
 from crew.config.checks.outputs.fields import check_outputs
@@ -45,6 +46,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_references(files, crew),
         *check_agents(files, crew, known_tools, tools.sets),
         *check_models(files, crew),
+        *check_prices(files, crew),
         *check_thinking(files, crew),
         *check_prompts(files, crew),
         *check_groups(files, crew),

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agents.costs.shape import PRICES_FILE
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.files.changes import Change
 from crew.config.files.yaml_reader import MAX_BYTES, read
@@ -183,8 +184,7 @@ def _require_file(path: Path) -> None:
 
 
 def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
-    if _is_there(folder / LOCK_FILE):
-        yield folder / LOCK_FILE
+    yield from (folder / name for name in (LOCK_FILE, PRICES_FILE) if _is_there(folder / name))
     for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE):
         candidates = [folder / (Path(name).stem + ending) for ending in ENDINGS]
         found = [path for path in candidates if _is_there(path)]

@@ -17,7 +17,7 @@ from crew.config.keys.models import NamedModelConfig
 from crew.config.keys.notify import ChannelConfigs
 from crew.config.keys.outputs import OutputRouteConfig, VocabularyConfig
 from crew.config.keys.replay import ReplayConfig
-from crew.config.keys.schedules import ScheduleConfig
+from crew.config.keys.schedules import ScheduleConfig, TimeZone
 from crew.journal.records.rows import NoticeKind
 from tools.config import ToolConfigs
 from tools.schemas.yaml_shape import Name, Shape
@@ -169,6 +169,10 @@ class CrewSettings(Shape):
     """How long a run waits for a process that has what it was started with; then it fails."""
     client_start_agents: list[Name] = []
     """The agents that a client's `resume_agent_id` may name; none unless given."""
+    timezone: TimeZone = "UTC"
+    """In which the hours, days, weeks and months of budgets and costs begin."""
+    unpriced_usd_per_million: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """What a million tokens cost, in and out, of models without a known price."""
     allow_client_system: bool = False
     """Send a client's system messages to the model."""
     show_prompts: bool = False

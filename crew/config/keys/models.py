@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from agents.config import AgentConfig, ModelConfig, ThinkingBudgetConfig, ThinkingSetting
 from agents.context.shape import Tokens
+from agents.costs.shape import PricesConfig
 from agents.extras import ModelExtras, PromptCache
 from crew.config.files.document import YamlPath
 from crew.config.keys.conversations import HelpersConfig
@@ -48,6 +49,8 @@ class NamedModelConfig(Shape):
     prompt_cache: PromptCache = "5m"
     """How long dialect `anthropic` keeps the beginnings of requests: `5m`, `1h`, or `off`; of
     dialect `responses` no key is sent with `off`."""
+    prices: PricesConfig | None = None
+    """What its tokens cost, in USD a million: `{input, output}` and more; `{free: true}`."""
     body: JsonObject = {}
     """JSON that is added to the body of each request, such as `{chat_template_kwargs: {…}}`."""
 
@@ -162,7 +165,7 @@ def client_models_of(
     """Yield the models that requests may name for an agent.
 
     Args:
-        agent: whose models.
+        agent: of the models.
         models: of crew.yaml.
         client_models: `settings.client_models`; what is none of `models` is left out.
     """

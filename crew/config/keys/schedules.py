@@ -40,6 +40,9 @@ def _check_time_zone(value: str) -> str:
     return value
 
 
+TimeZone = Annotated[str, AfterValidator(_check_time_zone)]
+
+
 def _check_query(value: str) -> str:
     if not value.strip():
         raise ValueError("a schedule needs a query: what the crew is asked")
@@ -51,7 +54,7 @@ class ScheduleConfig(Shape):
 
     cron: Annotated[str, Field(max_length=100), AfterValidator(_check_cron)]
     """When, as crontab(5) says: minute, hour, day, month, day of the week."""
-    time_zone: Annotated[str, AfterValidator(_check_time_zone)] = "UTC"
+    time_zone: TimeZone = "UTC"
     """Whose clock that is: Europe/Berlin, Asia/Ho_Chi_Minh."""
     query: Annotated[str, AfterValidator(_check_query)]
     """What is asked."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agents.model import NO_USAGE, Usage
+from agents.costs.usage import NO_USAGE, Usage
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.query import DEFAULT_PRIORITY, SourceKind
 from crew.journal.records.audit import AuditEntry

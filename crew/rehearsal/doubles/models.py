@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from agents.costs.usage import Usage
 from agents.errors import ModelError
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, TextDelta, Usage
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, TextDelta
 from agents.providers.scripted import Heard, Rule
 from crew.rehearsal.doubles.faults import Faults
 from crew.rehearsal.doubles.queue import Entry, InOrder

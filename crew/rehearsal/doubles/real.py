@@ -30,15 +30,15 @@ async def spend_on(
         request: to the model.
         emit: gets its events, but for the end of the request.
     """
-
-    async def pass_on(event: ModelEvent) -> None:
-        if not isinstance(event, RequestEnded):
-            await emit(event)
-
     with account.reserved(request) as used, clock.hold():
-        reply = await model.reply(request, pass_on)
-        used.append(reply.usage)
-    return reply
+
+        async def pass_on(event: ModelEvent) -> None:
+            if isinstance(event, RequestEnded):
+                used.append(event.usage)
+            else:
+                await emit(event)
+
+        return await model.reply(request, pass_on)
 
 
 @dataclass(frozen=True)

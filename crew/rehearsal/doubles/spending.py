@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from agents.config import CostLimits
+from agents.costs.prices import Prices
+from agents.costs.usage import NANOS, NO_USAGE, Usage
 from agents.errors import ModelError
-from agents.model import ModelRequest, Usage
+from agents.model import ModelRequest
 
 # of an answer without max_tokens
 EXPECTED_TOKENS = 1024
-# the models of failed requests have read what they were sent
-READ = frozenset({"timeout", "unreadable", "empty"})
 
 
 @dataclass(slots=True)
@@ -50,8 +49,8 @@ class Account:
     """What one play spends."""
 
     spending: Spending
-    # by agent: its prices
-    limits: Mapping[str, CostLimits]
+    # by agent; None: not known
+    prices: Mapping[str, Prices | None]
     usd: float = 0.0
     tokens: int = 0
     # a request was refused: the play says nothing about the model
@@ -65,32 +64,29 @@ class Account:
             ModelError: less is left ("budget").
         """
         prompt = sum(message.tokens for message in request.messages)
-        prices = self._prices(request.agent_id)
         most = request.max_tokens or EXPECTED_TOKENS
-        reserved = prices.cost_usd(prompt, most)
+        reserved = self._usd(request.agent_id, Usage(prompt, most))
         used: list[Usage] = []
         try:
             self.spending.reserve(reserved, prompt + most)
         except ModelError:
             self.is_over = True
             raise
-        read = 0
         try:
             yield used
-        except ModelError as error:
-            read = prompt if error.code in READ else 0
-            raise
         finally:
-            read = read if not used else used[0].prompt_tokens
-            written = used[0].completion_tokens if used else 0
-            usd = prices.cost_usd(read, written)
-            self.spending.settle(usd - reserved, read + written - prompt - most)
+            usage = sum(used, NO_USAGE)
+            usd, tokens = self._usd(request.agent_id, usage), usage.total_tokens
+            self.spending.settle(usd - reserved, tokens - prompt - most)
             self.usd += usd
-            self.tokens += read + written
+            self.tokens += tokens
 
-    def _prices(self, agent_id: str) -> CostLimits:
-        """Return the prices of an agent; of a helper or a judge, the highest ones."""
-        if agent_id in self.limits:
-            return self.limits[agent_id]
-        highest = max(self.limits.values(), key=lambda one: one.cost_usd(1, 1), default=None)
-        return highest or CostLimits()
+    def _usd(self, agent_id: str, usage: Usage) -> float:
+        """Return what a call costs by the prices of an agent; of others, by the highest."""
+        if agent_id in self.prices:
+            known = [self.prices[agent_id]]
+        else:
+            # a helper, or a judge
+            known = list(self.prices.values())
+        nanos = (one.nanos(usage) for one in known if one is not None and usage.total_tokens)
+        return max(nanos, default=0) / NANOS

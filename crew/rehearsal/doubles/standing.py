@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agents.config import ModelConfig
+from agents.costs.usage import NO_USAGE
 from agents.errors import ModelError
-from agents.model import NO_USAGE, EmitModelEvent, ModelReply, ModelRequest, RequestEnded
+from agents.model import EmitModelEvent, ModelReply, ModelRequest, RequestEnded
 from crew.rehearsal.doubles.world import AskedModel, World
 from tools.clock import Clock
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json, to_jsonable_python
 
+from agents.costs.usage import Usage
 from agents.events import (
     AgentResponded,
     AgentStarted,
@@ -18,7 +19,6 @@ from agents.events import (
     Warned,
 )
 from agents.helper import PREFIX
-from agents.model import Usage
 from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed, RunResumed, RunStarted, StoredEvent
 from crew.journal.query import DEFAULT_PRIORITY, Answer, CallDecision

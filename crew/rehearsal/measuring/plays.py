@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from crew.config.costs.prices import prices_by_agent
 from crew.rehearsal.doubles.spending import Account, Spending
 from crew.rehearsal.doubles.world import Mismatch
 from crew.rehearsal.files.bound import Case
@@ -141,8 +142,8 @@ def _play(suite: Suite, case: Case, spending: Spending) -> Play | None:
     if wrong := wrong_values(case, loaded):
         return Play(wrong, (), 0.0, 0, 0.0)
     files = loaded.checked.files
-    limits = {name: agent.cost_limits for name, agent in files.agents.items()}
-    account = Account(spending, limits)
+    prices = prices_by_agent(files)
+    account = Account(spending, prices)
     try:
         played = play_case(case, loaded, may_act=suite.may_act, account=account)
         if account.is_over:

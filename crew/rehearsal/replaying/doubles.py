@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import to_json, to_jsonable_python
 
 from agents.config import ModelConfig
+from agents.costs.usage import Usage
 from agents.digests import digests_of
 from agents.errors import ModelError
 from agents.events import (
@@ -19,7 +20,7 @@ from agents.events import (
     ToolStarted,
 )
 from agents.helper import PREFIX
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Usage
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest
 from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed
 from crew.journal.questions import FormCall, Inquiry

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from crew.config.costs.prices import prices_by_agent
 from crew.config.errors import ConfigurationError
 from crew.config.files.sources import Sources
 from crew.config.problems import has_failed
@@ -119,10 +120,10 @@ class Replays:
         None: no model was called, or there was no money for it.
         """
         then, files = Trail.of(recording.events), loaded.checked.files
-        limits = {name: agent.cost_limits for name, agent in files.agents.items()}
+        prices = prices_by_agent(files)
         plays: list[tuple[Compared, Replayed]] = []
         while len(plays) < real.times and not real.spending.is_over:
-            account = Account(real.spending, limits)
+            account = Account(real.spending, prices)
             now = await self._replay(recording, loaded, account)
             if not now.has_left and not now.is_over:
                 return None

@@ -22,7 +22,7 @@ def imported_rehearsals(files: Files, entry: str, query: str) -> Files:
     Args:
         files: of the crew.
         entry: who speaks first.
-        query: what it is asked.
+        query: the words of its run.
     """
     ends = {"end": "terminal"}
     refused = {"says": {entry: [{"fail": "refused"}]}}

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from agents.errors import ProviderError
+from crew.config.costs.prices import prices_by_agent
 from crew.config.crew_files import CrewFiles
 from crew.rehearsal.doubles.spending import Spending
 from crew.rehearsal.measuring.plays import Measured, measure
@@ -118,11 +119,10 @@ class _Progress:
 
 def require_prices(files: CrewFiles) -> None:
     """End the command where an agent has no price: a bound in USD could not hold."""
-    for name, agent in files.agents.items():
-        if not agent.cost_limits.has_prices:
-            text = f"agent {name} has no price, so --max-usd cannot hold: give its cost_limits"
-            text = f"{text} input_token_price_per_million and output_token_price_per_million,"
-            fail(f"{text} or use --max-tokens", Exit.USAGE)
+    for name, prices in prices_by_agent(files).items():
+        if prices is None:
+            text = f"agent {name} has no price, so --max-usd cannot hold: give its model prices"
+            fail(f"{text} (models.<name>.prices), or use --max-tokens", Exit.USAGE)
 
 
 def _read_baseline(path: Path | None) -> Mapping[str, Mapping[str, Any]]:

@@ -7,23 +7,9 @@ from typing_extensions import TypedDict
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
+from server.http.openapi.costs import CostAnswer, UsageAnswer
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-
-
-class UsageAnswer(TypedDict):
-    """Tokens, as the provider counted them: thinking is a part of output, caches of input."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    input: int
-    output: int
-    thinking: int
-    cache_read: int
-    cache_write: int
-    cost_usd: NotRequired[float]
-    estimated: NotRequired[bool]
 
 
 class ResultAnswer(TypedDict):
@@ -37,6 +23,7 @@ class ResultAnswer(TypedDict):
     rounds: int
     handoffs: int
     usage: UsageAnswer
+    cost: CostAnswer
     duration_seconds: float
 
 
@@ -61,6 +48,7 @@ class ListedRun(TypedDict):
     source: SourceKind | Literal[""]
     source_name: str
     usage: UsageAnswer
+    cost: CostAnswer
     duration_seconds: float
 
 

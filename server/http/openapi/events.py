@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from crew.journal.events import DoneReason, ErrorReason
 from crew.journal.planned.tasks import TaskStatus
 from crew.journal.query import Decision
-from server.http.openapi.answers import ResultAnswer, Time, UsageAnswer
+from server.http.openapi.answers import ResultAnswer, Time
 from server.http.openapi.call_events import (
     AskedCall,
     CallDocument,
@@ -20,6 +20,7 @@ from server.http.openapi.call_events import (
     ToolResultMetadata,
     ToolStartMetadata,
 )
+from server.http.openapi.costs import CostAnswer, UsageAnswer
 from server.http.openapi.documents import AttachmentAnswer
 from server.http.openapi.memory_events import (
     MemoryMetadata,
@@ -59,6 +60,8 @@ class ResponseMetadata(Metadata):
     round: int
     duration_seconds: float
     usage: UsageAnswer
+    # where it is known, or not known, or estimated
+    cost: NotRequired[CostAnswer]
     model: str
     tool_calls: list[CallDocument]
     group: str | None
@@ -200,6 +203,8 @@ class DoneMetadata(Metadata):
     rounds: int
     handoffs: int
     usage: UsageAnswer
+    # not in events of earlier versions
+    cost: NotRequired[CostAnswer]
     duration_seconds: float
     # of it, in seconds: context, models, tools, other
     stages: dict[str, float]

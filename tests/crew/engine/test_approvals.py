@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agents.costs.usage import Usage
 from agents.events import AgentResponded, ToolStarted
-from agents.model import Usage
 from crew import Answer, Query, Runs, SqliteStore, load_crew
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import Decision

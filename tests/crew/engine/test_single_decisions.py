@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from agents.costs.usage import Usage
 from agents.events import AgentResponded, ToolStarted
 from agents.messages import ToolMessage
-from agents.model import Usage
 from crew import Answer, MemoryStore, Query, Run, Runs, load_crew
 from crew.engine.decisions import wrong_decision
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event

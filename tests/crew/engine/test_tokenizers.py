@@ -10,7 +10,7 @@ import pytest
 from agents.errors import ModelError
 from agents.model import ModelEvent
 from agents.tokenizing.tokenizers import tiktoken_tokenizer
-from agents.turns.turn import Shortened
+from agents.turns.shortening import Shortened
 from crew import HistoryMessage, Query, load_crew
 from crew.config.errors import ConfigurationError
 from tests.support.crews import Played, play, write_crew

@@ -1,0 +1,1 @@
+"""Checks of what calls of models cost: `prices`."""
