@@ -89,7 +89,7 @@ async def rehearsed(folder: Path) -> Reported:
 
 async def replayed(folder: Path, sample: int, seconds: float) -> Reported:
     """Play some stored runs on the files of a folder; raises TimeoutError."""
-    words = ("--all", "--sample", str(sample), "--latency", "0", "--json")
+    words = ("--all", "--sample", str(sample), "--json")
     return await report(seconds, "replay", str(folder), *words)
 
 
@@ -135,7 +135,12 @@ async def _of_replays(gate: ReloadGate, folder: Path) -> Sequence[str]:
     replay = gate.replay
     assert replay is not None, "only where it is given"
     found = await replayed(folder, replay.sample, replay.seconds)
-    if found.summary is None or found.summary["other_way"] <= replay.at_most:
+    if found.code == NOTHING:
+        # no run is kept
+        return ()
+    if found.summary is None:
+        return ["the stored runs could not be played: crew replay --all says why"]
+    if found.summary["other_way"] <= replay.at_most:
         return ()
     share, groups = found.summary["other_way"], found.summary["groups"]
     first = f": {groups[0]['text']} ({groups[0]['causes']})" if groups else ""

@@ -14,6 +14,8 @@ from server.gate import our_process
 from tools.clock import SYSTEM_CLOCK, rfc3339
 from tools.text.texts import map_texts
 
+# of ended jobs
+MAX_JOBS = 20
 log = logging.getLogger(__name__)
 
 JobStatus = Literal["running", "done", "failed", "stopped"]
@@ -61,12 +63,18 @@ class ReplayJob:
 
 @dataclass(slots=True)
 class ReplayJobs:
-    """The jobs of a server; it keeps the newest."""
+    """The jobs of a server; it keeps the newest ones."""
 
     # called with the verdict of each replay
     count: Callable[[str], None]
-    newest: ReplayJob | None = None
+    # by their ids, the newest last
+    known: dict[str, ReplayJob] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
+
+    @property
+    def newest(self) -> ReplayJob | None:
+        """The newest job; None before any."""
+        return next(reversed(self.known.values()), None)
 
     def start(
         self, folder: Path, options: Sequence[str], seconds: float, mask: Callable[[str], str]
@@ -82,11 +90,14 @@ class ReplayJobs:
         Raises:
             JobGoesOn: there is one already.
         """
-        if self.newest is not None and self.newest.status == "running":
-            raise JobGoesOn(self.newest.id)
+        newest = self.newest
+        if newest is not None and newest.status == "running":
+            raise JobGoesOn(newest.id)
         job = ReplayJob(secrets.token_hex(8), rfc3339(SYSTEM_CLOCK.now()))
         words = ("replay", str(folder), *options, "--json")
-        self.newest = job
+        self.known[job.id] = job
+        while len(self.known) > MAX_JOBS:
+            del self.known[next(iter(self.known))]
         self._task = asyncio.create_task(self._run(job, words, seconds, mask))
         return job
 

@@ -49,6 +49,20 @@ class FailedAttempt:
 SHOWN_CHARS, MAX_SHOWN_CHARS = "shown_chars", 32_000
 
 
+class CutText(str):
+    """An output whose middle was left out before: that of a call which is played again."""
+
+    __slots__ = ("whole_chars",)
+
+    def __new__(cls, text: str, whole_chars: int) -> "CutText":
+        """Make it of what is left, and of how long it was."""
+        made = super().__new__(cls, text)
+        made.whole_chars = whole_chars
+        return made
+
+    whole_chars: int
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """The result of one call; every call has exactly one."""
@@ -70,6 +84,13 @@ class ToolResult:
         """Return the result with a part of its output alone."""
         return replace(self, output=output, output_chars=len(output))
 
+    def masked(self, output: str) -> "ToolResult":
+        """Return the result with its output in other words: as much of it was cut as before."""
+        if output == self.output:
+            return self
+        chars = self.output_chars - len(self.output) + len(output)
+        return replace(self, output=output, output_chars=chars)
+
     @classmethod
     def of(
         cls,
@@ -82,11 +103,12 @@ class ToolResult:
         max_bytes: int = MAX_OUTPUT_BYTES,
     ) -> "ToolResult":
         """Return a call's result, with the beginning and end of its output: `max_bytes` at most."""
+        chars = output.whole_chars if isinstance(output, CutText) else None
         output = _storable(output)
         kept, known = _shortened(output, max_bytes), dict(facts or {})
-        if kept is not output:
+        if kept is not output or chars is not None:
             known["truncated"] = True
-        chars = len(output)
+        chars = len(output) if chars is None else chars
         return cls(call.id, call.tool, status, kept, attempts, duration_seconds, chars, known)
 
 

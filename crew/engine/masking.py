@@ -145,7 +145,7 @@ def _masked(event: Event, secrets: Secrets) -> Event:
         case Shown():
             return replace(event, data=masked_data(event.data, secrets))
         case ToolReturned(result=result):
-            masked_result = _with(result, output=secrets.mask_cut(result.output))
+            masked_result = result.masked(secrets.mask_cut(result.output))
             if result.failed:
                 failed = tuple(
                     replace(one, error=secrets.mask_cut(one.error)) for one in result.failed

@@ -17,7 +17,7 @@ from crew.rehearsal.keys.results import Returned
 from crew.rehearsal.matching import is_like
 from tools.builtin.documents import DOCUMENT_TOOLS
 from tools.builtin.memory import MEMORY_TOOLS
-from tools.clock import NOT_HELD, Clock
+from tools.clock import Clock
 from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
@@ -178,7 +178,7 @@ class ToolDouble:
             self.world.add("network", text, entry.source)
             raise PermanentError(text)
         self._note(shown, context)
-        with self.clock.hold() if self.tool.leaves_loop else NOT_HELD:
+        with self.clock.hold():
             return await self.tool.act(arguments, context)
 
     def _fail_by_server(self, fault: Fault, shown: Mapping[str, Any], context: ToolContext) -> None:

@@ -87,6 +87,8 @@ class _Reader:
     folder: Path
     raw: RawFiles
     documents: dict[str, Document] = field(default_factory=dict)
+    # of files that are included, often by many
+    known_defaults: dict[str, Node | None] = field(default_factory=dict)
 
     def read(self, name: str) -> Document:
         """Return a file; adds what is wrong with its keys at the top."""
@@ -125,7 +127,9 @@ class _Reader:
             elif not (self.folder / name).is_file():
                 self.raw.refuse(node, "bad-value", f"there is no file {name}")
             elif (included := self.read(name)).data is not None:
-                found = _over(found, self.defaults(included, (*through, name)))
+                if name not in self.known_defaults:
+                    self.known_defaults[name] = self.defaults(included, (*through, name))
+                found = _over(found, self.known_defaults[name])
         given = (document.data or {}).get("defaults")
         if given is None:
             return found
@@ -210,6 +214,7 @@ class _Reader:
         keys = {key: inner for key, inner in one.value.items() if key in CASE_KEYS}
         values = {key: inner for key, inner in one.value.items() if key not in CASE_KEYS}
         label = keys.pop("name", None)
+        label = None if label is None or label.value is None else label
         case = str(label.value) if label is not None else str(number)
         over = merged(whole, Node(keys, one.place, one.key_place))
         plain = {key: resolve(inner.plain()) for key, inner in values.items()}

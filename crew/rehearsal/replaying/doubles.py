@@ -32,8 +32,8 @@ from crew.rehearsal.replaying.comparison import different_parts
 from crew.rehearsal.replaying.failures import FailedAnswer, Failures, Speaker, task_or_call
 from crew.rehearsal.replaying.options import ReplayOptions
 from crew.rehearsal.replaying.recording import Recording
-from tools.calls import ToolCall, ToolResult
-from tools.clock import NOT_HELD, Clock
+from tools.calls import CutText, ToolCall, ToolResult
+from tools.clock import Clock
 from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
@@ -117,6 +117,14 @@ class RecordedDoubles:
         if tool.agent_id:
             return tool
         return replace(tool, act=_RecordedTool(tool, self), is_async=True)
+
+    def use(self, result: ToolResult) -> ToolResult:
+        """Return a result, which stands for no further call."""
+        for queue in self.alike.values():
+            places = (place for place, one in enumerate(queue) if one is result)
+            if (place := next(places, None)) is not None:
+                del queue[place]
+        return result
 
     async def miss(self, text: str) -> None:
         """Note that something is wanted that is not recorded; never returns."""
@@ -227,7 +235,7 @@ class _RecordedTool:
             raise FormsNeeded(form.forms, form.state)
         result = self._result(arguments, context)
         if result is None and doubles.options.calls_readers and self.tool.effect == "read":
-            with doubles.clock.hold() if self.tool.leaves_loop else NOT_HELD:
+            with doubles.clock.hold():
                 return await self.tool.act(arguments, context)
         if result is None:
             shown = to_json(to_jsonable_python(arguments, fallback=str)).decode()
@@ -241,7 +249,8 @@ class _RecordedTool:
             raise TemporaryError(result.failed[failed].error)
         await doubles.world.end()
         if result.status == "success":
-            return doubles.shown.get((context.agent_id, result.call_id), result.output)
+            known = doubles.shown.get((context.agent_id, result.call_id))
+            return _whole(result) if known is None else known
         if result.status == "timeout":
             raise TimeoutError(result.output)
         if result.facts.get("sent") is False:
@@ -255,10 +264,19 @@ class _RecordedTool:
             found: Any = known[1]
             return found if isinstance(found, ToolResult) else None
         own = doubles.results.get((context.agent_id, context.call_id))
-        if own and own[0].tool == self.tool.name and own[0].status != "denied":
-            return own.popleft()
+        # the ids of a model that answers anew mean nothing here
+        is_own = own and own[0].tool == self.tool.name and own[0].status != "denied"
+        if own and is_own and not doubles.has_left:
+            return doubles.use(own.popleft())
         alike = doubles.alike.get(_alike(context.agent_id, self.tool.name, arguments))
-        return alike.popleft() if alike else None
+        return doubles.use(alike[0]) if alike else None
+
+
+def _whole(result: ToolResult) -> str:
+    """Return an output as its tool gave it, as far as it is kept."""
+    if result.facts.get("truncated"):
+        return CutText(result.output, result.output_chars)
+    return result.output
 
 
 def seconds_of_attempt(result: ToolResult) -> float:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agents.events import ContextShown, ShownBlock
+from agents.events import AgentResponded, ContextShown, ShownBlock
 from crew.journal.errors import StoreError
-from crew.journal.events import Paused, RunResumed, RunStarted, StoredEvent
+from crew.journal.events import Paused, RunResumed, RunRetried, RunStarted, StoredEvent
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore
@@ -78,7 +78,7 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
         page = await store.records(row.run_id, len(records), PAGE)
         if not records and (not page or page[0].seq != 1):
             raise NotKept("its events are no longer kept")
-        if page and page[0].seq != len(records) + 1:
+        if any(one.seq != seq for seq, one in enumerate(page, len(records) + 1)):
             raise NotKept("some of its events are no longer kept")
         records += page
         if page.is_last:
@@ -94,6 +94,10 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
     first = events[0].event
     if not isinstance(first, RunStarted) or row.source == "fork":
         raise NotKept("it began as a copy of another run")
+    if any(isinstance(one.event, RunRetried) for one in events):
+        raise NotKept("it was retried after a failure, which is not replayed")
+    if any(isinstance(one.event, AgentResponded) and one.event.asked is None for one in events):
+        raise NotKept("an earlier version wrote its events, without what models were sent")
     shown = [block for one in events for block in _blocks(one.event)]
     if any(one.kind == "recall" and one.ids for one in shown):
         raise NotKept("it was shown items of recall memory, which are not replayed")

@@ -21,7 +21,7 @@ from crew.rehearsal.playing.tape import noted, stored_events
 from crew.rehearsal.replaying.doubles import RecordedDoubles
 from crew.rehearsal.replaying.options import AS_RECORDED, ReplayOptions
 from crew.rehearsal.replaying.recording import Recording
-from crew.rehearsal.replaying.trail import Trail
+from crew.rehearsal.replaying.trail import Trail, TrailStep
 from tools.virtual_clock import VirtualClock, VirtualLoop
 
 
@@ -105,7 +105,11 @@ class _Replayer:
             query = replace(started.query, deltas=False)
             row = self.recording.row
             source = Source(row.source or API.kind, row.source_name)
-            run_id = await self.stage.start(query, "replay", source)
+            try:
+                run_id = await self.stage.start(query, "replay", source)
+            except CrewError as error:
+                # an agent that is gone, say
+                return self._refused(error)
             await self._go_on(run_id)
             judged = await self._judge(run_id)
             await self.stage.end()
@@ -124,6 +128,11 @@ class _Replayer:
             account is not None and account.is_over,
             judged,
         )
+
+    def _refused(self, error: CrewError) -> Replayed:
+        """Return the replay of a run that does not begin on these files."""
+        trail = Trail([TrailStep(("refused",), f"is not started: {error}")])
+        return Replayed(trail, "", [], self.stage.process.crew)
 
     async def _judge(self, run_id: str) -> PairVerdict | None:
         """Let a model compare the final answers, where models have given another one."""

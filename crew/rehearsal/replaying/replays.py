@@ -1,6 +1,7 @@
 """Many stored runs are played again on other files."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from crew.config.errors import ConfigurationError
 from crew.config.files.sources import Sources
 from crew.config.problems import has_failed
 from crew.errors import CrewError
+from crew.journal.errors import StoreError
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 from crew.rehearsal.doubles.spending import Account
@@ -21,6 +23,10 @@ from crew.rehearsal.replaying.recording import NotKept, Recording, read_recordin
 from crew.rehearsal.replaying.replayer import Replayed, replay_recording
 from crew.rehearsal.replaying.trail import Trail
 from crew.rehearsal.replaying.wording import find_request, word_difference
+
+log = logging.getLogger(__name__)
+# files of earlier versions that are ready to be played
+MAX_REVISIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,11 @@ class ReplayResult:
     # the steps of both, in words; of the replay as far as it came
     steps_then: Sequence[str] = ()
     steps_now: Sequence[str] = ()
+
+    def in_short(self) -> "ReplayResult":
+        """Return it without what only a look at this run needs."""
+        row = replace(self.row, query="", answer=None)
+        return ReplayResult(row, self.compared)
 
 
 class Replays:
@@ -69,7 +80,17 @@ class Replays:
             yield await self.replay(row)
 
     async def replay(self, row: RunRow) -> ReplayResult:
-        """Play one run."""
+        """Play one run; a mistake of the runtime is that of this run alone."""
+        try:
+            return await self._compared(row)
+        except StoreError:
+            raise
+        except Exception as error:
+            log.debug("replay of run %s", row.run_id, exc_info=error)
+            why = f"the runtime made a mistake: {type(error).__name__}: {error}"
+            return ReplayResult(row, Compared("not reproduced", why=why))
+
+    async def _compared(self, row: RunRow) -> ReplayResult:
         try:
             recording = await read_recording(self.store, row)
         except NotKept as error:
@@ -109,7 +130,7 @@ class Replays:
         options = self.options
         if loaded is not self.loaded and account is None:
             # it proves that the run is reproduced, whatever is sent
-            options = replace(options, match="route")
+            options = replace(options, match="route", takes_time=True)
         return await asyncio.to_thread(replay_recording, recording, loaded, options, account)
 
     async def _ask(
@@ -149,6 +170,8 @@ class Replays:
                     loaded = _load(Sources.from_json(self.folder, files))
                 except (ValueError, CrewError):
                     loaded = None
+            if len(self._revisions) == MAX_REVISIONS:
+                del self._revisions[next(iter(self._revisions))]
             self._revisions[row.revision] = loaded
         return self._revisions[row.revision]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from crew.config.errors import ConfigurationError
-from crew.config.files.sources import CREW_FILE
+from crew.config.files.sources import CREW_FILE, read_sources
 from crew.config.files.yaml_reader import read
 from crew.config.problems import Problem
 from crew.config.report import problems_document
@@ -19,6 +19,8 @@ from crew.runs.upkeep.gate import Gate, OpenGate
 from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
+# files that change while they are checked are checked again, so often at most
+TRIES = 3
 
 
 class ReloadListener(Protocol):
@@ -71,11 +73,7 @@ class Reloader:
                 raise Draining
             current = self.runs.crew
             try:
-                crew = await asyncio.to_thread(current.load_again)
-                if self.runs.store.shared:
-                    _refuse_another_name(crew, current.name)
-                if not force and (refusals := await self.gate.refusals(crew)):
-                    raise ConfigurationError(refusals, {})
+                crew = await self._load(current, force=force)
             except ConfigurationError as error:
                 self._fail(error, why, current.revision)
                 raise
@@ -88,6 +86,25 @@ class Reloader:
             log.info(text, why, crew.revision, len(crew.warnings))
             await self.runs.documents.sync()
             return crew.revision != current.revision
+
+    async def _load(self, current: Crew, *, force: bool) -> Crew:
+        """Return the crew of the newest files, which have passed the gate.
+
+        The gate looks at the folder, so that what it has seen must be what was read.
+        """
+        for _ in range(TRIES):
+            crew = await asyncio.to_thread(current.load_again)
+            if self.runs.store.shared:
+                _refuse_another_name(crew, current.name)
+            if force or crew.config.reload_gate is None:
+                return crew
+            if refusals := await self.gate.refusals(crew):
+                raise ConfigurationError(refusals, {})
+            seen = await asyncio.to_thread(read_sources, crew.sources.folder)
+            if seen.revision == crew.revision:
+                return crew
+        text = f"the files were changed while they were checked, {TRIES} times"
+        raise ConfigurationError([Problem(CREW_FILE, 1, 1, "reload-gate", text)], {})
 
     def _fail(self, error: ConfigurationError, why: str, revision: str) -> None:
         self.last = Reload(self._now(), error.problems)

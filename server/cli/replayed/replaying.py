@@ -168,7 +168,7 @@ def replay_runs(
     """Play runs of a folder's store on a version of its files; `on_result`: called with each."""
     store = open_to_look(folder)
     if store is None:
-        fail("no run is kept")
+        fail("no run is kept", Exit.NOTHING)
     return asyncio.run(_replay(store, folder, wanted, version, options, on_result))
 
 
@@ -191,9 +191,10 @@ async def _replay(
                 _require_money(replays, options.real)
             found = []
             async for one in replays.play(rows):
-                found.append(one)
                 if on_result is not None:
                     on_result(one)
+                # of thousands the steps are not kept
+                found.append(one if len(rows) == 1 else one.in_short())
             return found
     except UnknownVersion as error:
         fail(str(error), Exit.USAGE)

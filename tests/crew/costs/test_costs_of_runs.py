@@ -170,7 +170,7 @@ async def test_the_agent_and_prices_json_say_what_a_model_costs(tmp_path: Path):
         '{"source": "x", "date": "2026-11-28", "models": {"gw/other": {"input": 3, "output": 0}}}'
     )
     own = {"input_token_price_per_million": 2, "output_token_price_per_million": 0}
-    found = []
+    found: list[float] = []
     for agent in (
         {"model": "other", "provider": "gw"},
         {"model": "other", "provider": "gw", "cost_limits": own},

@@ -222,15 +222,17 @@ def test_each_rehearsal_knows_nothing_of_the_others(tmp_path: Path):
         assert result.status == "passed", result.mismatches
 
 
-def test_endless_handoffs_and_a_call_id_twice_end(tmp_path: Path):
-    routing = {"defaults": {"a": "b", "b": "a"}}
-    folder = write_crew(tmp_path, {"a": {}, "b": {}}, routing=routing)
-    (folder / "crew.yaml").write_text(
-        (folder / "crew.yaml").read_text().replace("name:", "# crew: allow trap\nname:")
-    )
-    suite = rehearse(folder, {"name": "x", "query": "x", "expect": {"end": "max_handoffs"}})
-    codes = {one.code for one in suite.problems}
-    assert codes <= {"trap"}
+def test_endless_handoffs_end(tmp_path: Path):
+    """By the crew's own limit, as a run does."""
+    routing = {
+        "defaults": {"a": "b", "b": "a"},
+        "signals": {"a": [{"signal": "[DONE]", "target": None}]},
+    }
+    folder = write_crew(tmp_path, {"a": {}, "b": {}}, [{"say": "Go on."}], routing=routing)
+    ended = play_one(folder, query="x", expect={"end": "max_handoffs", "warnings": ["max_handoffs"]})
+    assert ended.status == "passed", ended.mismatches
+    wrong = play_one(folder, query="x", expect={"end": "signal", "warnings": ["max_handoffs"]})
+    assert kinds(wrong) == ["end"]
 
 
 def test_what_takes_too_long_is_ended(tmp_path: Path):

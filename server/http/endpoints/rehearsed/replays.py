@@ -63,7 +63,7 @@ async def start_replays(request: Request) -> Response:
     else:
         await _sources(services, body.on)
     on = runs.crew.revision if body.on == "current" else body.on
-    options = ["--all", "--sample", str(body.sample), "--on", on, "--latency", "0"]
+    options = ["--all", "--sample", str(body.sample), "--on", on]
     options += ["--since", body.since] if body.since is not None else []
     options += ["--status", body.status] if body.status is not None else []
     crew = runs.crew
@@ -134,8 +134,8 @@ def _frame(number: int, event: str, document: dict[str, Any]) -> bytes:
 
 
 def _job(request: Request) -> ReplayJob:
-    job = services_of(request).replays.newest
-    if job is None or job.id != request.path_params["replays_id"]:
+    job = services_of(request).replays.known.get(request.path_params["replays_id"])
+    if job is None:
         raise HttpProblem(404, "there are no such replays here; a server keeps the newest")
     return job
 
