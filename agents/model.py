@@ -184,6 +184,8 @@ class RequestEnded:
     without_kept: int = 0
     # by which its usage has its cost; None: not known
     prices: Prices | None = None
+    # names it in the accounts
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

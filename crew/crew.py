@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from agents.agent import Agent
 from agents.errors import ProviderError
@@ -19,6 +20,7 @@ from crew.assembly.memory import memory_rules
 from crew.assembly.models import require_provider
 from crew.assembly.recipe import Recipe
 from crew.assembly.tools import tool_limits
+from crew.config.costs.prices import knows_prices
 from crew.config.errors import ConfigurationError
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import Sources, read_sources
@@ -74,6 +76,11 @@ class Crew:
     def secrets(self) -> Secrets:
         """What is masked in all that it says."""
         return self.recipe.secrets
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """In which the days of costs begin."""
+        return ZoneInfo(self.config.settings.timezone)
 
     @property
     def provider(self) -> str | None:
@@ -147,6 +154,7 @@ def make_crew(recipe: Recipe, sources: Sources, checked: Checked) -> Crew:
         recipe.jitter,
         recipe.embedding_counts,
         recipe.doubles.model if recipe.doubles is not None else None,
+        warns_unpriced=knows_prices(files),
     )
     if recipe.provider is not None:
         require_provider(recipe.provider, catalog)

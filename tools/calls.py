@@ -50,7 +50,7 @@ SHOWN_CHARS, MAX_SHOWN_CHARS = "shown_chars", 32_000
 
 
 class CutText(str):
-    """An output whose middle was left out before: that of a call which is played again."""
+    """An output without its middle, which was left out before the call was played again."""
 
     __slots__ = ("whole_chars",)
 

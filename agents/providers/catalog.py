@@ -29,7 +29,7 @@ from agents.wrappers.breaking import Breaking
 from agents.wrappers.counting import Counting
 from agents.wrappers.health import Health, Noting
 from agents.wrappers.pacing import Paced
-from agents.wrappers.priced import Priced
+from agents.wrappers.priced import Priced, UnpricedModels
 from agents.wrappers.retrying import Retrying
 from tools.clock import Clock
 from tools.config.common import limits_of
@@ -67,6 +67,8 @@ class Catalog:
         jitter: Jitter = random.random,
         embedding_counts: Counter[tuple[str, str]] | None = None,
         stand_in: StandIn | None = None,
+        *,
+        warns_unpriced: bool = False,
     ) -> None:
         """Of one crew.
 
@@ -84,6 +86,7 @@ class Catalog:
             jitter: random numbers from 0 to 1, for waits before retries.
             embedding_counts: count requests for vectors, by model and outcome.
             stand_in: makes what answers in place of every model; None: nothing does.
+            warns_unpriced: runs are warned of models without a known price, once a day.
         """
         self.providers, self.script, self.clock = providers, script, clock
         self.secrets, self.guards, self.ratios = secrets, guards, ratios
@@ -94,6 +97,7 @@ class Catalog:
         self.jitter, self.stand_in = jitter, stand_in
         self.clients: dict[Endpoint, Any] = {}
         self.embedding_counts = Counter() if embedding_counts is None else embedding_counts
+        self.unpriced = UnpricedModels(clock) if warns_unpriced and stand_in is None else None
         self._embedders: dict[tuple[Endpoint, str, int | None], VectorModel] = {}
 
     def model(
@@ -120,7 +124,7 @@ class Catalog:
         given = self.providers.get(config.provider, ProviderConfig())
         stand_in = None if is_itself else self.stand_in
         asked, name = self._asked(config, extras, stand_in)
-        model = self._paced(Priced(asked, prices), name, given)
+        model = self._paced(Priced(asked, prices, self.unpriced), name, given)
         limits = limits_of(given.breaker, unless_given=config.provider != "scripted")
         model = self._breaking(model, name, limits, has_backup)
         return self._retrying(model, given.max_retries)

@@ -9,6 +9,7 @@ from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_cluster import OneProcess
 from crew.backends.memory_conversations import MemoryConversations
 from crew.backends.memory_core import MemoryCore
+from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_documents import MemoryDocuments
 from crew.backends.memory_logs import (
     MemoryAudit,
@@ -85,8 +86,9 @@ class MemoryStore(OneProcess):
         self.conversations = MemoryConversations(
             self.chores, *kept, self._forget_runs, self._is_open
         )
+        self.costs = MemoryCosts()
         logs = (self.audit, self.grants, self.outbox, self.chores, *kept)
-        self.people = MemoryPeople(self._rows, self._forget_run, *logs)
+        self.people = MemoryPeople(self._rows, self._forget_run, *logs, self.costs)
 
     def _has_conversation(self, place: tuple[str, str]) -> bool:
         return self.conversations.find(place) is not None
@@ -117,6 +119,7 @@ class MemoryStore(OneProcess):
         if any(one.seq != number for number, one in enumerate(write.records, newest + 1)):
             raise StoreError(f"run {run_id}: event {first} is there already")
         kept.extend(write.records)
+        self.costs.add(write.calls)
         self._epochs[run_id] = epoch + (write.expected is not None)
         if status == "failed":
             # it was to end a segment that has ended since

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_core import MemoryCore
+from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_documents import MemoryDocuments
 from crew.backends.memory_logs import MemoryAudit, MemoryGrants, MemoryOutbox
 from crew.backends.memory_recall import MemoryRecall
@@ -28,6 +29,7 @@ class MemoryPeople:
         core: MemoryCore,
         recall: MemoryRecall,
         documents: MemoryDocuments,
+        costs: MemoryCosts,
     ) -> None:
         """Of a store.
 
@@ -41,11 +43,12 @@ class MemoryPeople:
             core: of the store.
             recall: of the store.
             documents: of the store.
+            costs: of the store.
         """
         self._rows, self._forget_run = rows, forget_run
         self._audit, self._grants, self._outbox = audit, grants, outbox
         self._chores, self._core, self._recall = chores, core, recall
-        self._documents = documents
+        self._documents, self._costs = documents, costs
         self._erasures: dict[tuple[str, str], Erasure] = {}
 
     def _runs_of(self, user_id: str) -> set[str]:
@@ -65,6 +68,7 @@ class MemoryPeople:
             owner = owner_of(user_id)
             if documents := self._documents.erase_some(owner, limit):
                 return {"documents": documents}
+            self._costs.forget(user_id)
             counts["core"] = self._core.delete(owner)
             counts["recall"] = self._recall.delete_all(owner)
             counts["chores"] = self._chores.forget_owner(owner)

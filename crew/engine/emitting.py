@@ -12,6 +12,7 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
+from crew.engine.paying import Paying
 from crew.engine.questions import Questions
 from crew.engine.taint import Taint
 from crew.journal.events import EphemeralEvent, Event, StoredEvent
@@ -60,7 +61,13 @@ class Emitter:
     """What becomes of each event of one run's agents."""
 
     def __init__(
-        self, record: Recorder, questions: Questions, taint: Taint, *, stream: bool
+        self,
+        record: Recorder,
+        questions: Questions,
+        taint: Taint,
+        paying: Paying,
+        *,
+        stream: bool,
     ) -> None:
         """Of a run.
 
@@ -68,10 +75,11 @@ class Emitter:
             record: records what is stored.
             questions: knows what a person has decided on calls.
             taint: notes which tools have given text of others.
+            paying: keeps what requests to models have cost.
             stream: text is published as it is written.
         """
         self._record, self._questions, self._taint = record, questions, taint
-        self._stream = stream
+        self._paying, self._stream = paying, stream
 
     async def __call__(self, event: Event) -> None:
         """Record an event and go on by it.
@@ -85,6 +93,7 @@ class Emitter:
         if isinstance(event, EphemeralEvent):
             if isinstance(event, ModelCalled):
                 self._record.note_request(event)
+                self._paying.note(event, journal.now())
             journal.publish_ephemeral(event)
             return
         match event:

@@ -21,6 +21,7 @@ from crew.engine.members import (
     over_rounds,
     standing_of,
 )
+from crew.engine.paying import Paying
 from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
 from crew.engine.taint import Taint
@@ -81,7 +82,8 @@ class CrewExecutor:
         self._record = Recorder(journal, state)
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         taint = Taint(state, crew.agents.get, self._record)
-        emit = Emitter(self._record, self._questions, taint, stream=stream)
+        paying = Paying(state, row, crew.zone, journal.keep_call)
+        emit = Emitter(self._record, self._questions, taint, paying, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
         contexts = Contexts(crew, state, journal.outlets.store, taint)
         self._turns = AgentTurns(crew, row, state, contexts, self._told, self._stages)

@@ -35,8 +35,9 @@ class Branch:
     agent_id: str
     history: list[Message]
     rounds: int = 0
-    # agent_start was published and its answer is not there yet
+    # agent_start was published and its answer is not there yet; and its number
     speaking: bool = False
+    started_seq: int = 0
     # the calls of the last answer that have no results message yet
     calls: tuple[ToolCall, ...] = ()
     native: bool = True
@@ -88,9 +89,9 @@ class Branch:
         ask, key = event.call.arguments[ASK], self.key_of(event.call.id)
         return Branch(event.runs_agent, [UserMessage(ask)], within=key)
 
-    def start(self, event: AgentStarted) -> None:
-        """Begin an answer of the agent."""
-        self.speaking, self.rounds = True, event.round
+    def start(self, event: AgentStarted, seq: int) -> None:
+        """Begin an answer of the agent; `seq`: the event's number."""
+        self.speaking, self.rounds, self.started_seq = True, event.round, seq
 
     def compact(self, event: Compacted) -> None:
         """Replace its oldest messages after the first by a shorter text."""

@@ -183,7 +183,7 @@ class RunState:
         branch = branch_of(event, event.agent_id, self)
         match event:
             case AgentStarted():
-                branch.start(event)
+                branch.start(event, self.seq)
             case Compacted():
                 branch.compact(event)
             case AgentResponded():

@@ -13,6 +13,7 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.audit import AuditLog
 from crew.journal.records.conversations import ChoreLog, ConversationLog
 from crew.journal.records.core import CoreLog
+from crew.journal.records.costs import CostLog
 from crew.journal.records.documents import DocumentLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter
@@ -294,6 +295,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def people(self) -> PeopleLog:
         """What is kept of users."""
+        ...
+
+    @property
+    def costs(self) -> CostLog:
+        """What calls of models have cost."""
         ...
 
     @property

@@ -3,27 +3,36 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from agents.events import AgentDelta
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, RunStatus, StoredEvent, encode_event
-from crew.journal.outlets import Outlets, Publish, current_run
+from crew.journal.outlets import (
+    Batch,
+    Failed,
+    Idle,
+    Lingering,
+    Outlets,
+    Publish,
+    Waiting,
+    WriterState,
+    Writing,
+    current_run,
+)
 from crew.journal.records.audit import AuditEntry
+from crew.journal.records.costs import CallRow
 from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart
 from crew.journal.records.rows import (
     Appended,
     AppendResult,
     IdempotencyRecord,
-    Notice,
     Record,
     RunRow,
-    Write,
 )
-from crew.journal.wire import RunEvent, to_run_event
-from tools.clock import Timer, rfc3339
+from crew.journal.wire import to_run_event
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 
@@ -32,53 +41,6 @@ PATIENCE_SECONDS = 60.0
 RETRY_SECONDS = 0.5
 # how long events that are not awaited may wait for others
 LINGER_SECONDS = 0.002
-
-
-@dataclass(slots=True)
-class Batch:
-    """Events that are stored in one transaction, and the run's row where it changes with them."""
-
-    records: list[Record] = field(default_factory=list)
-    # the same events, to be published when they are stored
-    events: list[tuple[RunEvent, StoredEvent]] = field(default_factory=list)
-    row: RunRow | None = None
-    notices: Sequence[Notice] = ()
-    exchange: ExchangeEnd | None = None
-    entry: AuditEntry | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Idle:
-    """Nothing waits to be stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lingering:
-    """What is recorded is not awaited: more may come until the timer writes it."""
-
-    timer: Timer
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """A write is under way, or due at the next turn of the event loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The store could not be written; a timer tries again."""
-
-    timer: Timer
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The store failed for good, or refused this writer; nothing more is written."""
-
-    error: BaseException
-
-
-WriterState = Idle | Lingering | Writing | Waiting | Failed
 
 
 class Journal:
@@ -135,6 +97,10 @@ class Journal:
         if entry is not None:
             self._pending.entry = replace(entry, run_id=self.run_id)
 
+    def keep_call(self, call: CallRow) -> None:
+        """Keep a request to a model, with the next event: whatever follows from it has one."""
+        self._pending.calls.append(call)
+
     def record(
         self,
         event: StoredEvent,
@@ -165,15 +131,11 @@ class Journal:
         """Store the first event of a segment; published only if it is `Appended`."""
         self._add(event, row)
         batch, self._pending = self._pending, Batch()
-        write = Write(
-            self.run_id,
-            batch.records,
-            row,
-            expected,
-            idempotency,
-            notices=batch.notices,
+        write = replace(
+            batch.write(self.run_id, None),
+            expected=expected,
+            idempotency=idempotency,
             exchange=exchange,
-            entry=batch.entry,
         )
         result = await self.outlets.store.append(write)
         if isinstance(result, Appended):
@@ -278,15 +240,7 @@ class Journal:
 
     def _write(self, batch: Batch) -> None:
         self._state = Writing()
-        write = Write(
-            self.run_id,
-            batch.records,
-            batch.row,
-            epoch=self.epoch,
-            notices=batch.notices,
-            exchange=batch.exchange,
-            entry=batch.entry,
-        )
+        write = batch.write(self.run_id, self.epoch)
         writing = asyncio.ensure_future(self.outlets.store.append(write))
         writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)
 

@@ -6,5 +6,6 @@ paused run goes on with), `request` (who started it), `conversations` (threads o
 process cannot play), `cancellation`, `factory` (what these share), `run` (one segment), `capacity`
 (how many at the same time, and in which order), `streams` (what runs publish), `revisions` (the
 crew of each run), `queue` (the contract), `advance` (what a worker does), `memory` and `documents`
-(as people handle them), `chores` (work after runs), `upkeep` (work beside runs), `errors`.
+(as people handle them), `chores` (work after runs), `costs` (what was spent), `upkeep` (work beside
+runs), `errors`.
 """

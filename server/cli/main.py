@@ -116,6 +116,14 @@ COMMANDS = {
         "commands.files",
         "Print the JSON Schema of a kind of file, for editors; or the API as OpenAPI 3.1.",
     ),
+    "costs": (
+        "commands.spent.costs",
+        "Show what calls of models have cost, the dearest first.",
+    ),
+    "prices": (
+        "commands.spent.prices",
+        "Show what the models of a crew cost, where that is said, and how old it is.",
+    ),
     "schedules": (
         "commands.schedules",
         "Show when each of `schedules` is due next, and the run that it has started last.",

@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 from crew.journal.events import RunStatus
 from crew.journal.query import ID, SourceKind
+from crew.runs.costs.report import KEYS
 from server.http.bodies import (
     NO_TIME,
     TIME,
@@ -28,7 +29,9 @@ from server.http.endpoints import (
 from server.http.endpoints.documents import DOCUMENTS
 from server.http.endpoints.rehearsed import checked, kept, replays
 from server.http.endpoints.remembered import REMEMBERED
+from server.http.endpoints.spent import costs
 from server.http.openapi import answers
+from server.http.openapi.costs import CostsAnswer
 from server.http.openapi.parameters import (
     AFTER,
     EVENT_PARAMETERS,
@@ -261,6 +264,25 @@ OPERATIONS = (
         {202: (JSON, answers.AddressAnswer), 200: (JSON, answers.IgnoredAnswer)},
         (404, *BODY, 422, 503),
         body=dict[str, Any],
+    ),
+    get_operation(
+        f"{API}/costs",
+        "read",
+        costs.show_costs,
+        CostsAnswer,
+        (503,),
+        query_parameter(
+            "by",
+            f"Keys with commas between them: {', '.join(KEYS)}; agent,model unless given.",
+            pattern="^[a-z,]{0,100}$",
+            wrong="is keys with commas between them",
+        ),
+        query_parameter(
+            "since",
+            "Not longer ago, such as 12h or 7d.",
+            pattern="^[0-9]{1,5}[mhd]$",
+            wrong="is a length of time, such as 7d",
+        ),
     ),
     get_operation(f"{API}/grants", "answer", grants.list_grants, answers.GrantsAnswer, (503,)),
     ApiOperation(

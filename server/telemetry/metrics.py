@@ -53,9 +53,8 @@ class Metrics(Series):
 
     def __init__(self, crew: Crew) -> None:
         super().__init__()
-        # what the configurations have named so far: tools, and the model of each agent
+        # the tools that the configurations have named so far
         self.tools: set[str] = set()
-        self.models: dict[str, str] = {}
         # agents and tools the answers and results of which are used again, by kind and name
         self.keeping: set[tuple[str, str]] = set()
         # requests for vectors that are counted, by model and outcome
@@ -99,7 +98,6 @@ class Metrics(Series):
             self.keeping |= {("tool", name) for name in kept}
             self.keeping |= {("answer", agent.id)} if agent.kept is not None else set()
         self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
-        self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
         begin_at_zero(self, crew, (*self.tools, OTHER), {kind for kind, _ in self.keeping})
 
     def __call__(self, run_id: str, event: Event) -> None:
@@ -108,6 +106,7 @@ class Metrics(Series):
             # first what comes most often
             case ModelCalled(request=request):
                 self._count_request(request)
+                self._count_cost(event.agent_id, request)
             case AgentResponded():
                 self._count_response(event)
             case ToolReturned():
@@ -266,6 +265,15 @@ class Metrics(Series):
         if request.without_kept:
             self.kept_dropped.labels(request.provider).inc(request.without_kept)
 
+    def _count_cost(self, agent_id: str, request: RequestEnded) -> None:
+        usage = request.usage
+        if usage.cost_usd:
+            self.cost.labels(agent_id, request.model).inc(usage.cost_usd)
+        if usage.unpriced:
+            self.unpriced.labels(request.model).inc(usage.unpriced)
+        if usage.estimated:
+            self.estimated.labels(request.model).inc(usage.estimated)
+
     def _count_parts(self, model: str, usage: Usage) -> None:
         for type_, tokens in usage.parts:
             if tokens:
@@ -274,9 +282,6 @@ class Metrics(Series):
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()
         self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
-        if event.usage.cost_usd:
-            model = self.models.get(event.agent_id, OTHER)
-            self.cost.labels(event.agent_id, model).inc(event.usage.cost_usd)
         if ("answer", event.agent_id) in self.keeping:
             self.cache.labels("answer", "hit" if event.cached else "miss").inc()
         if event.limit is not None:

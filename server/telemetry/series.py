@@ -89,7 +89,13 @@ class Series:
         self.tokens = counter(
             "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
         )
-        self.cost = counter("crew_cost_usd", "Cost by the agents' prices.", "agent", "model")
+        self.cost = counter("crew_cost_usd", "Cost by the models' prices.", "agent", "model")
+        self.unpriced = counter(
+            "crew_unpriced_calls", "Requests to models without a known price.", "model"
+        )
+        self.estimated = counter(
+            "crew_estimated_calls", "Requests the tokens of which we have counted.", "model"
+        )
         self.tool_calls = counter(
             "crew_tool_calls", "Tool calls that have their result.", "tool", "outcome"
         )

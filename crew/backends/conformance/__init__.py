@@ -2,13 +2,14 @@
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
 Modules: `reading`, `writers`, `upkeep`, `purging`, `conversations`, `core`, `recall`, `documents`,
-`vectors`, `people` (the checks), `samples` (what they write).
+`vectors`, `people`, `costs` (the checks), `samples` (what they write).
 """
 
 from collections.abc import Awaitable, Callable
 
 from crew.backends.conformance.conversations import CHECKS as CONVERSATIONS
 from crew.backends.conformance.core import CHECKS as CORE
+from crew.backends.conformance.costs import CHECKS as COSTS
 from crew.backends.conformance.documents import CHECKS as DOCUMENTS
 from crew.backends.conformance.people import CHECKS as PEOPLE
 from crew.backends.conformance.purging import (
@@ -103,6 +104,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     *DOCUMENTS,
     *VECTORS,
     *PEOPLE,
+    # CostLog
+    *COSTS,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

@@ -28,6 +28,14 @@ WITH held AS (
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
 SELECT count(*) FROM held
 """  # noqa: S608 # made of texts of ours
+# requests to models that have ended, with the events that follow from them
+CALLS = """
+INSERT INTO crew_calls SELECT * FROM jsonb_populate_recordset(NULL::crew_calls, {}::text::jsonb)
+WHERE EXISTS (SELECT FROM held) ON CONFLICT DO NOTHING
+"""
+END = "SELECT count(*) FROM held"
+ADD_WITH_CALLS = ADD.replace(END, f", calls AS ({CALLS.format('$6')}) {END}")
+ADD_AND_SET_WITH_CALLS = ADD_AND_SET.replace(END, f", calls AS ({CALLS.format('$14')}) {END}")
 BEGIN_RUN = """
 INSERT INTO crew_runs
     (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer, bytes,

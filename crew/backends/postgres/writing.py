@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+from pydantic_core import to_json
+
 from crew.backends.postgres.database import do_steps
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
     ADD,
     ADD_AND_SET,
+    ADD_AND_SET_WITH_CALLS,
+    ADD_WITH_CALLS,
     BEGIN,
     BEGIN_AND_TELL,
     KEEP_KEY,
@@ -48,10 +52,14 @@ async def append_events(connection: Connection, write: Write, epoch: int) -> App
 
 
 async def _add(connection: Connection, write: Write, epoch: int) -> Appended:
-    sql: str = ADD
+    sql: str = ADD_WITH_CALLS if write.calls else ADD
     values: tuple[object, ...] = (write.run_id, epoch, *_record_columns(write))
     if write.row is not None:
-        sql, values = ADD_AND_SET, (*values, *_row_columns(write.row))
+        sql = ADD_AND_SET_WITH_CALLS if write.calls else ADD_AND_SET
+        values = (*values, *_row_columns(write.row))
+    if write.calls:
+        (calls,) = postgres_values([to_json(write.calls)])
+        values = (*values, calls)
     if not await connection.fetchval(sql, *values):
         before = write.records[0].seq - 1
         found = await connection.fetchrow(PLACE, write.run_id, before)
@@ -64,6 +72,7 @@ async def _add(connection: Connection, write: Write, epoch: int) -> Appended:
 async def begin_segment(connection: Connection, write: Write) -> AppendResult:
     """Return the first write of a segment."""
     assert write.row is not None, "a segment begins with its row"
+    assert not write.calls, "no model was called before it"
     epoch = FIRST_EPOCH
     is_plain = not write.notices and write.exchange is None
     if write.expected is None and write.idempotency is None and is_plain:

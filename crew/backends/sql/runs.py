@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from crew.backends.sql.audit import SqlAudit
 from crew.backends.sql.chores import SqlChores
 from crew.backends.sql.conversations import SqlConversations
+from crew.backends.sql.costs import SqlCosts
 from crew.backends.sql.grants import SqlGrants
 from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sql.outbox import SqlOutbox
@@ -74,6 +75,7 @@ class SqlRuns:
         self.item_vectors = SqlVectors(database, OF_RECALL)
         self.passage_vectors = SqlVectors(database, OF_DOCUMENTS)
         self.people = SqlPeople(database)
+        self.costs = SqlCosts(database)
         self.chores = SqlChores(database)
         self.grants = SqlGrants(database)
         self.outbox = SqlOutbox(database)

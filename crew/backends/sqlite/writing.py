@@ -4,6 +4,7 @@ import sqlite3
 
 from crew.backends.sql.audit import insert_entry
 from crew.backends.sql.conversations import begin_exchange, end_exchange
+from crew.backends.sql.costs import insert_calls
 from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.runs import IDEMPOTENCY_RECORD
 from crew.backends.sqlite.database import do_steps
@@ -79,8 +80,15 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
         of = (owner_of(row.user_id), row.conversation_id) if row.conversation_id else (None, None)
         columns = (row.status, row_json, row.answer, row.revision, *ends, *of)
         connection.execute(UPSERT_RUN, (run_id, *columns, row.user_id, epoch))
+    _write_beside(connection, write)
+    return Appended(int(epoch), waits, next_run)
+
+
+def _write_beside(connection: sqlite3.Connection, write: Write) -> None:
+    """Write what goes with the events of a run."""
     if write.notices:
         do_steps(connection, insert_notices(write.notices))
     if write.entry is not None:
         do_steps(connection, insert_entry(write.entry))
-    return Appended(int(epoch), waits, next_run)
+    if write.calls:
+        do_steps(connection, insert_calls(write.calls))

@@ -1,13 +1,14 @@
 """What the models of a crew cost, wherever its files say it; pure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 from agents.config import AgentConfig
 from agents.costs.prices import FREE, Prices, Rates
 from agents.costs.shape import PricesConfig
 from crew.config.crew_files import CrewFiles
-from crew.config.keys.models import ChosenModel, primary_of
+from crew.config.keys.models import ChosenModel, client_models_of, models_of, primary_of
 
 NO_LISTED: Mapping[str, PricesConfig] = {}
 
@@ -37,6 +38,53 @@ def prices_of(files: CrewFiles, agent: AgentConfig, chosen: ChosenModel) -> Pric
         return None
     rate = Decimal(str(otherwise))
     return Prices(Rates(rate, rate), "settings")
+
+
+def knows_prices(files: CrewFiles) -> bool:
+    """Return whether a crew's files say what any of its models costs."""
+    if files.crew is None:
+        return False
+    agents = (files.agents[one] for one in files.crew.agents if one in files.agents)
+    return (
+        files.prices is not None
+        or any(one.prices is not None for one in files.crew.models.values())
+        or any(one.cost_limits.has_prices for one in agents)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UsedModel:
+    """A model that the agents of a crew may have, and what it costs."""
+
+    provider: str
+    model: str
+    # where it is; "" for the provider's own address
+    address: str
+    # None: no file says so
+    prices: Prices | None
+    # who has it
+    agents: tuple[str, ...]
+
+
+def used_models(files: CrewFiles) -> list[UsedModel]:
+    """Return the models of all agents, backups and those that requests may name; each once."""
+    found: dict[tuple[str, str], UsedModel] = {}
+    crew = files.crew
+    for agent_id, agent in files.agents.items() if crew is not None else ():
+        assert crew is not None, "else there is no agent here"
+        client = client_models_of(agent, crew.models, crew.settings.client_models)
+        for chosen in (*models_of(agent, crew.models), *client):
+            key = chosen.config.provider, chosen.config.model
+            given = crew.providers.get(chosen.config.provider)
+            base = given.base_url if given is not None else None
+            address = chosen.config.provider_url or base or ""
+            known = found.get(key)
+            prices = prices_of(files, agent, chosen)
+            agents = (*known.agents, agent_id) if known is not None else (agent_id,)
+            if known is not None and known.prices is not None:
+                prices = known.prices
+            found[key] = UsedModel(*key, str(address), prices, tuple(dict.fromkeys(agents)))
+    return list(found.values())
 
 
 def prices_by_agent(files: CrewFiles) -> dict[str, Prices | None]:

@@ -31,6 +31,13 @@ def user_in(owner: str) -> str:
     return "" if owner == CREW_OWNER else owner.removeprefix("user:")
 
 
+def user_behind(owner: str) -> str:
+    """Return the user of an owner, who may be a conversation; "" for none."""
+    if owner.startswith("conversation:"):
+        return owner.split(":", 2)[1]
+    return user_in(owner)
+
+
 def conversation_owner(owner: str, conversation_id: str) -> str:
     """Return the owner of what belongs to a conversation of an owner.
 

@@ -8,6 +8,7 @@ from agents.costs.usage import NO_USAGE, Usage
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.query import DEFAULT_PRIORITY, SourceKind
 from crew.journal.records.audit import AuditEntry
+from crew.journal.records.costs import CallRow
 from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart, Refused
 
 # of a run that was not claimed since its start
@@ -190,6 +191,8 @@ class Write:
     exchange: ExchangeStart | ExchangeEnd | None = None
     # who began the segment
     entry: AuditEntry | None = None
+    # requests to models that have ended
+    calls: Sequence[CallRow] = ()
 
 
 @dataclass(frozen=True, slots=True)

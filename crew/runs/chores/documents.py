@@ -14,6 +14,7 @@ from crew.documents.reading.results import ReadPiece, ReadText
 from crew.documents.rules import CollectionRule
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
+from crew.journal.records.core import user_behind
 from crew.journal.records.documents import WAITING, Passage, StoredDocument
 from crew.runs.chores.helpers import emit_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
@@ -180,7 +181,7 @@ class DocumentChores:
             done = await self._describe_passages(document, helper)
             self._counts.step("describe", self._clock.monotonic() - started)
             return done
-        summary = await self._summary(helper, document.name, text)
+        summary = await self._summary(helper, document, document.name, text)
         await self.store.documents.change(self._changed(document, status="ready", summary=summary))
         self._counts.step("describe", self._clock.monotonic() - started)
         return "done"
@@ -193,7 +194,7 @@ class DocumentChores:
         some = await self.store.documents.passages(*place, first, DESCRIBED_AT_ONCE)
         for one in some:
             name = f"{document.name}, {one.place}" if one.place else document.name
-            about = await self._summary(helper, name, one.text)
+            about = await self._summary(helper, document, name, one.text)
             terms, length = words.terms(about)
             described = replace(one, about=about, terms=terms, length=length)
             if not await self.store.documents.describe(document, described):
@@ -202,11 +203,12 @@ class DocumentChores:
         is_kept = await self.store.documents.change(replace(document, described=number))
         return "more" if is_kept else "stale"
 
-    async def _summary(self, helper: Helper, name: str, text: str) -> str:
+    async def _summary(self, helper: Helper, document: StoredDocument, name: str, text: str) -> str:
         mask = self.runs.crew.secrets.mask
         shown = mask(cut_to(text, SHOWN_TOKENS, helper.tokenizer))
         question = as_data("documents", f"{name}\n\n{shown}")
-        answer = await helper.ask(question, DescribeAnswer, emit_of(self.runs, helper))
+        emit = emit_of(self.runs, helper, user_behind(document.owner))
+        answer = await helper.ask(question, DescribeAnswer, emit)
         return mask(answer.summary)[:MAX_SUMMARY]
 
 

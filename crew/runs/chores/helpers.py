@@ -6,6 +6,7 @@ from agents.context.blocks import as_data, cut_to
 from agents.events import ModelCalled
 from agents.helper import Helper
 from agents.model import EmitModelEvent, ModelEvent, RequestEnded
+from crew.engine.paying import call_row
 from crew.journal.records.conversations import Exchange
 from crew.runs.runs import Runs
 
@@ -29,13 +30,29 @@ def exchanges_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
     return as_data("exchanges", "\n\n".join(short))
 
 
-def emit_of(runs: Runs, helper: Helper) -> EmitModelEvent:
-    """Return what gives a helper's requests to the counters."""
+def emit_of(runs: Runs, helper: Helper, user_id: str, conversation_id: str = "") -> EmitModelEvent:
+    """Return what counts a helper's requests, and keeps what they cost.
+
+    Args:
+        runs: of the crew.
+        helper: who makes them.
+        user_id: the user that they are for; "" for none.
+        conversation_id: about which conversation.
+    """
 
     async def emit(event: ModelEvent) -> None:
         if isinstance(event, RequestEnded):
             called = ModelCalled(helper.agent_id, helper.agent_id, event)
             for listener in runs.listeners:
                 listener("", called)
+            row = call_row(
+                event,
+                helper.agent_id,
+                runs.store.now(),
+                runs.crew.zone,
+                user_id=user_id,
+                conversation_id=conversation_id,
+            )
+            await runs.store.costs.record([row])
 
     return emit

@@ -72,7 +72,9 @@ class Learning:
             return "postponed"
         given = await self._material(crew, known, new, rule, now)
         answer = await helper.ask(
-            _question(given, new, helper), LearnAnswer, emit_of(self.runs, helper)
+            _question(given, new, helper),
+            LearnAnswer,
+            emit_of(self.runs, helper, user_in(known.owner), known.conversation_id),
         )
         learned = learn_from(answer, given, rule)
         lesson = Lesson(

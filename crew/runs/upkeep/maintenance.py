@@ -28,6 +28,8 @@ RETRY_SECONDS = 60.0
 # a revision is kept for so long even if no run needs it: a run with it may be starting
 KEEP_REVISIONS_HOURS = 1.0
 KEEP_NOTICES_HOURS = 48.0
+# what calls of models have cost: each call, and the sums of days
+KEEP_CALLS_DAYS, KEEP_SUMS_DAYS = 90, 400
 ENDED: tuple[RunStatus, ...] = ("completed", "failed", "cancelled")
 
 
@@ -155,6 +157,9 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     if (recall := runs.crew.memory.recall) is not None:
         await runs.store.recall.purge(recall.limits(now).since)
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
+    calls_before = rfc3339(now - timedelta(days=KEEP_CALLS_DAYS))
+    days_before = (now - timedelta(days=KEEP_SUMS_DAYS)).date().isoformat()
+    purged += await runs.store.costs.purge(calls_before, days_before)
     return purged > 0
 
 

@@ -1,7 +1,6 @@
 """Which stored runs are played again."""
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,9 +11,6 @@ from crew.journal.records.rows import PAGE, RunRow
 from crew.journal.store import RunStore
 from server.cli.stored import find_run
 from tools.clock import SYSTEM_CLOCK, rfc3339
-
-LENGTH = re.compile(r"(\d+)([mhd])")
-UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +42,3 @@ class WantedRuns:
             return found
         chosen = random.Random(0).sample(range(len(found)), self.sample)
         return [found[place] for place in sorted(chosen)]
-
-
-def length_of(text: str) -> timedelta | None:
-    """Parse a length of time, such as 7d; None: it is none."""
-    found = LENGTH.fullmatch(text)
-    return None if found is None else timedelta(**{UNITS[found[2]]: int(found[1])})

@@ -14,10 +14,11 @@ from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew
 from crew.rehearsal.replaying.report import replay_document, report_document
 from server.cli.exits import Exit, fail
 from server.cli.opening import guard_process
-from server.cli.replayed.chosen import WantedRuns, length_of
+from server.cli.replayed.chosen import WantedRuns
 from server.cli.replayed.replaying import print_results, replay_runs
 from server.cli.replayed.text import difference_lines
 from server.cli.replayed.versions import UnknownVersion, opened_version
+from tools.text.lengths import length_of
 from tools.text.texts import visible_json
 
 

@@ -22,10 +22,11 @@ from crew.rehearsal.replaying.report import replay_document, report_document, sh
 from server.cli.exits import Exit, Folder, fail
 from server.cli.opening import guard_process, open_to_look
 from server.cli.rehearsed.measured import require_prices
-from server.cli.replayed.chosen import WantedRuns, length_of
+from server.cli.replayed.chosen import WantedRuns
 from server.cli.replayed.record import save_changed
 from server.cli.replayed.text import report_lines, result_lines
 from server.cli.replayed.versions import UnknownVersion, opened_version, revision_of
+from tools.text.lengths import length_of
 from tools.text.texts import visible, visible_json
 
 

@@ -4,6 +4,6 @@
 wait for a person), `conversations`, `memory` (what is remembered of a person), `documents`,
 `people` (all of it: exported, erased), `remembered` (the operations of these three), `rehearsed`
 (runs played again, and kept as files; files checked before a reload), `crew`, `description` (what
-it shows), `health`, `tickets`, `grants`, `hooks` (alerts that start runs), `openapi` (the
-document).
+it shows), `health`, `tickets`, `grants`, `hooks` (alerts that start runs), `spent` (costs),
+`openapi` (the document).
 """

@@ -162,6 +162,7 @@ async def test_an_unknown_price_is_counted(tmp_path: Path):
         run = await played(crew_at(tmp_path, server.url, {"model": "other", "provider": "gw"}))
     assert cost_of(run) == {"usd": 0.0, "unpriced": 1, "estimated": 0}
     assert "cost_usd" not in run.of("done")[0]["metadata"]["usage"]
+    assert [one["metadata"]["code"] for one in run.of("warning")] == ["unpriced"]
 
 
 async def test_the_agent_and_prices_json_say_what_a_model_costs(tmp_path: Path):

@@ -69,7 +69,7 @@ async def test_an_erasure_is_never_given_up(tmp_path: Path):
     store = MemoryStore(clock)
     kept = (store.core, store.recall, store.documents)
     logs = (store.audit, store.grants, store.outbox, store.chores, *kept)
-    store.people = Failing({}, lambda run_id: None, *logs)
+    store.people = Failing({}, lambda run_id: None, *logs, store.costs)
     chores = Counts(lambda kind, outcome, seconds: outcomes.append(f"{kind} {outcome}"))
     async with moving(clock), Runs(crew, store) as runs:
         await runs.memory.recall.add("ann", "", "ann", "likes tea")

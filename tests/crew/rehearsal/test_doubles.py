@@ -229,7 +229,9 @@ def test_endless_handoffs_end(tmp_path: Path):
         "signals": {"a": [{"signal": "[DONE]", "target": None}]},
     }
     folder = write_crew(tmp_path, {"a": {}, "b": {}}, [{"say": "Go on."}], routing=routing)
-    ended = play_one(folder, query="x", expect={"end": "max_handoffs", "warnings": ["max_handoffs"]})
+    ended = play_one(
+        folder, query="x", expect={"end": "max_handoffs", "warnings": ["max_handoffs"]}
+    )
     assert ended.status == "passed", ended.mismatches
     wrong = play_one(folder, query="x", expect={"end": "signal", "warnings": ["max_handoffs"]})
     assert kinds(wrong) == ["end"]

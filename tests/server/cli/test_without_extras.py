@@ -13,6 +13,7 @@ from tests.support.processes import BIN, clean_environment
 # the packages that only extras install, as they are imported
 EXTRAS = (
     *("watchfiles", "jwt", "mcp", "openpyxl", "pypdfium2", "docx", "pptx", "numpy", "tiktoken"),
+    "genai_prices",
     *("asyncpg", "procrastinate", "psycopg", "psycopg_pool"),
 )
 # is imported by each Python that starts

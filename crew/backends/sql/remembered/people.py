@@ -6,6 +6,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 
 from crew.backends.sql.audit import COLUMNS
+from crew.backends.sql.costs import remove_user
 from crew.backends.sql.deletion import delete_runs
 from crew.backends.sql.remembered.core import delete_core
 from crew.backends.sql.remembered.items import delete_recall
@@ -115,6 +116,7 @@ def _erase(user_id: str, limit: int) -> Steps[dict[str, int]]:
     ((recall,),) = yield COUNT_RECALL, (owner,)
     yield from delete_core(owner)
     yield from delete_recall(owner)
+    yield from remove_user(user_id)
     audit = yield DELETE_AUDIT, (user_id,)
     chores = yield DELETE_CHORES, (owner,)
     counts = {"core": core, "recall": recall, "audit": len(audit), "chores": len(chores)}

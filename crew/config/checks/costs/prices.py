@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from agents.costs.shape import PRICES_FILE
-from crew.config.costs.prices import listed_name, prices_of
+from crew.config.costs.prices import knows_prices, listed_name, prices_of
 from crew.config.crew_files import CrewFiles
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
@@ -17,7 +17,7 @@ OLD_DAYS = 90
 
 def check_prices(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     """Yield models without a known price, in a crew that knows some: its sums would lack them."""
-    if not files.is_whole(CREW_FILE, "models", "settings") or not _knows_prices(files, crew):
+    if not files.is_whole(CREW_FILE, "models", "settings") or not knows_prices(files):
         return
     named: set[str] = set()
     for agent_id in crew.agents:
@@ -36,15 +36,6 @@ def check_prices(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             text = f"no file says what {name} costs, so costs are told without it"
             path = model.path if is_of_crew else (*model.path, "model")
             yield document.problem(path, "unpriced-model", text, key=is_of_crew)
-
-
-def _knows_prices(files: CrewFiles, crew: CrewConfig) -> bool:
-    agents = (files.agents[one] for one in crew.agents if one in files.agents)
-    return (
-        files.prices is not None
-        or any(one.prices is not None for one in crew.models.values())
-        or any(one.cost_limits.has_prices for one in agents)
-    )
 
 
 def check_age(files: CrewFiles, today: date) -> Iterator[Problem]:

@@ -1,0 +1,118 @@
+"""What calls of models have cost: a row for each, and sums by day that are kept longer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+# by what sums are grouped; token: the owner, which is a token's name
+CostKey = Literal[
+    "day", "agent", "provider", "model", "user", "token", "run", "conversation", "hour"
+]
+# for these the calls themselves are read, which are kept for a shorter time
+OF_CALLS: frozenset[CostKey] = frozenset({"run", "conversation", "hour"})
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """One request to a model that has ended. Times are RFC 3339, UTC."""
+
+    id: str
+    # when it began
+    at: str
+    # the same day in the crew's time zone, as YYYY-MM-DD
+    day: str
+    # "" for work beside runs
+    run_id: str
+    # of the `agent_start` that it belongs to, and which attempt of that it is, from 1
+    seq: int
+    attempt: int
+    agent_id: str
+    provider: str
+    model: str
+    user_id: str
+    owner: str
+    conversation_id: str
+    # "success", "cancelled" or the code of the error
+    outcome: str
+    input: int
+    output: int
+    thinking: int
+    cache_read: int
+    cache_write: int
+    # nano-dollars; None: there is no known price
+    nanos: int | None
+    # where the price is said
+    price: str
+    # the tokens are counted by us
+    estimated: int
+    # its process has ended before it: it is counted as it was estimated
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class CostQuery:
+    """Which sums are wanted."""
+
+    by: Sequence[CostKey] = ()
+    # the first time, as RFC 3339, and its day in the crew's time zone; "": from the beginning
+    since: str = ""
+    since_day: str = ""
+    # only of this user, of this owner; None: of all
+    user_id: str | None = None
+    owner: str | None = None
+    # the dearest so many
+    limit: int = 1000
+
+    @property
+    def reads_calls(self) -> bool:
+        """Whether the calls themselves are read, and not their sums by day."""
+        return not OF_CALLS.isdisjoint(self.by)
+
+
+@dataclass(frozen=True, slots=True)
+class CostSum:
+    """What some calls have cost together."""
+
+    # a value for each key
+    keys: Sequence[str]
+    calls: int
+    input: int
+    output: int
+    thinking: int
+    cache_read: int
+    cache_write: int
+    # nano-dollars, of those with a price
+    nanos: int
+    # calls without a known price, and those that we have counted ourselves
+    unpriced: int
+    estimated: int
+
+
+class CostLog(Protocol):
+    """Keeps what calls have cost. Methods raise StoreError."""
+
+    async def record(self, calls: Sequence[CallRow]) -> None:
+        """Keep calls that no event of a run is written with; one that is known stays as it is."""
+        ...
+
+    async def calls_of(self, run_id: str) -> list[CallRow]:
+        """Return the calls of a run, by the time they began."""
+        ...
+
+    async def sums(self, wanted: CostQuery) -> list[CostSum]:
+        """Return sums, the dearest first."""
+        ...
+
+    async def forget_user(self, user_id: str) -> None:
+        """Remove a user's id from calls and sums, which stay."""
+        ...
+
+    async def purge(self, calls_before: str, days_before: str, limit: int = 1000) -> int:
+        """Delete some calls and sums that are old; how many there were.
+
+        Args:
+            calls_before: calls that began before this time, as RFC 3339.
+            days_before: sums of days before this one.
+            limit: of each.
+        """
+        ...

@@ -1,0 +1,4 @@
+"""What the runs of a crew have cost.
+
+`report` (sums, as commands and the API show them).
+"""

@@ -1,0 +1,1 @@
+"""What models cost: `costs` (what was spent), `prices` (of the models of a crew)."""

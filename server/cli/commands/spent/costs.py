@@ -1,0 +1,171 @@
+"""What the runs of a crew have cost: `crew costs`."""
+
+import asyncio
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from agents.costs.prices import FREE
+from crew.config.costs.prices import used_models
+from crew.config.crew_files import CrewFiles
+from crew.crew import check
+from crew.journal.records.costs import CostKey
+from crew.journal.store import RunStore
+from crew.runs.costs.report import CostReport, PriceList, cost_report, parse_keys
+from server.cli.exits import HERE, Folder, say_none
+from server.cli.opening import open_to_look
+from tools.text.lengths import length_of
+from tools.text.texts import visible, visible_json
+
+NONE = "no model was called yet; crew run DIR QUESTION starts a run"
+MILLION = 10**6
+
+
+def costs(
+    folder: Folder = HERE,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY,…",
+            help="day, agent, provider, model, user, token, run, conversation, hour (UTC).",
+        ),
+    ] = "agent,model",
+    since: Annotated[
+        str, typer.Option(metavar="7d", help="Not longer ago, such as 12h or 7d.")
+    ] = "",
+    top: Annotated[int, typer.Option(min=1, max=10_000, help="So many rows, the dearest.")] = 20,
+    reprice: Annotated[bool, typer.Option("--reprice", help="Count by today's prices.")] = False,
+    as_document: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Show what calls of models have cost, the dearest first.
+
+    Sums are kept for 400 days; by run, conversation and hour for 90.
+
+    Example: [bold]crew costs examples/it-support --by day --since 7d[/]
+    """
+    if as_document and as_csv:
+        raise typer.BadParameter("give it without --json", param_hint="--csv")
+    length = length_of(since) if since else None
+    if since and length is None:
+        raise typer.BadParameter("write a length of time, such as 7d", param_hint="--since")
+    try:
+        keys = parse_keys(by)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--by") from None
+    store = open_to_look(folder)
+    if store is None:
+        if as_document:
+            print('{"rows": [], "total": null}')
+        say_none(NONE, as_document=as_document or as_csv)
+        return
+    files = check(folder, imports=False).files
+    found = asyncio.run(_look(store, keys, _zone(files), length, top, _list(files, reprice)))
+    if as_document:
+        print(visible_json(json.dumps(found.document(), ensure_ascii=False)))
+    elif as_csv:
+        _print_csv(found)
+    elif not found.rows:
+        say_none(NONE, as_document=False)
+    else:
+        for line in cost_lines(found):
+            print(visible(line))
+
+
+def _zone(files: CrewFiles) -> ZoneInfo:
+    return ZoneInfo(files.crew.settings.timezone if files.crew is not None else "UTC")
+
+
+def _list(files: CrewFiles, reprice: bool) -> PriceList | None:
+    if not reprice:
+        return None
+    models = used_models(files)
+    known = {(one.provider, one.model): one.prices for one in models if one.prices is not None}
+    # a script answers by the names that the files have
+    names = {} if files.crew is None else files.crew.models
+    given = {name: one.prices.prices("models") for name, one in names.items() if one.prices}
+    scripted = {("scripted", name): one for name, one in given.items()}
+    return {("scripted", "scripted"): FREE, **known, **scripted}
+
+
+async def _look(
+    store: RunStore,
+    by: Sequence[CostKey],
+    zone: ZoneInfo,
+    since: timedelta | None,
+    top: int,
+    prices: PriceList | None,
+) -> CostReport:
+    try:
+        return await cost_report(store, by, zone, since=since, top=top, prices=prices)
+    finally:
+        await store.aclose()
+
+
+def cost_lines(report: CostReport) -> Iterator[str]:
+    """Yield a table: a line for each row, and the total."""
+    document = report.document()
+    table = [_cells(report.by, row) for row in document["rows"]]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    keys = len(report.by)
+    for cells, row in zip(table, document["rows"], strict=True):
+        padded = [
+            one.ljust(width) if place < keys else one.rjust(width)
+            for place, (one, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        hint = ""
+        if row["cost"]["unpriced"] == row["calls"] and "model" in report.by:
+            hint = f"   no price is known: models.{row['model']}.prices"
+        yield "  ".join(padded) + hint
+    total = document["total"]
+    unpriced = total["cost"]["unpriced"]
+    more = f", {unpriced:,} answers unpriced" if unpriced else ""
+    yield f"{'≥ ' if unpriced else ''}{usd_text(total['cost']['usd'])}{more}"
+
+
+def _cells(by: Sequence[CostKey], row: dict[str, Any]) -> list[str]:
+    usage, cost = row["usage"], row["cost"]
+    cached = usage["cache_read"] / usage["input"] if usage["input"] else 0
+    share = f" ({cached:.0%} cached)" if cached >= 0.005 else ""
+    is_unknown = cost["unpriced"] == row["calls"]
+    at_least = "≥ " if cost["unpriced"] and not is_unknown else ""
+    return [
+        *(row[key] or "-" for key in by),
+        "1 call" if row["calls"] == 1 else f"{row['calls']:,} calls",
+        f"{tokens_text(usage['input'])} in{share}",
+        f"{tokens_text(usage['output'])} out",
+        "?" if is_unknown else at_least + usd_text(cost["usd"]),
+    ]
+
+
+def tokens_text(count: int) -> str:
+    """Return a number of tokens for people."""
+    return f"{count / MILLION:.1f} M" if count >= MILLION // 20 else f"{count:,}"
+
+
+def usd_text(usd: float) -> str:
+    """Return an amount for people: cents, or what is less."""
+    return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.6f}".rstrip("0")
+
+
+def _print_csv(report: CostReport) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    usage = ("input", "output", "thinking", "cache_read", "cache_write")
+    cost = ("usd", "unpriced", "estimated")
+    writer.writerow([*report.by, "calls", *usage, *cost])
+    for row in report.document()["rows"]:
+        keys = [_harmless(row[key]) for key in report.by]
+        amounts = [*(row["usage"][one] for one in usage), *(row["cost"][one] for one in cost)]
+        writer.writerow([*keys, row["calls"], *amounts])
+
+
+def _harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    shown = visible(text)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown

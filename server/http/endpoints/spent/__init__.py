@@ -1,0 +1,1 @@
+"""What models cost: `costs` (sums of what was spent)."""
