@@ -72,11 +72,11 @@ class Agent:
     after_untrusted: AfterUntrusted | None = None
     # None: each answer is asked for
     kept: KeptAnswers | None = None
-    # the same agent with each model that a request may name
+    # the same agent with each model that a request or a budget may name
     by_client_model: Mapping[str, "Agent"] = field(default_factory=dict)
 
     def with_model(self, name: str) -> "Agent":
-        """Return the agent with the model that a request names; itself where it names none."""
+        """Return the agent with another model, by its name; itself where it has no such one."""
         return self.by_client_model.get(name, self)
 
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:

@@ -1,17 +1,21 @@
 """What can go wrong with a model.
 
 ModelError        a call of a model failed; `code` says how, `retryable` whether to try again
+BudgetExceeded    a ModelError: a budget has no room for the call, which was not made
 ProviderError     a provider cannot be used as configured (no key, no script); found at load
 TokenizerError    a tokenizer is not there (no package, no file); found at load
 """
 
 from typing import Literal
 
+from agents.costs.refusal import BudgetRefusal
+
 # refused: a 4xx; rate_limited: 429; unavailable: 5xx; connection: none, or lost; timeout: no
 # answer in time; unreadable: cut off, or not what it should be; empty: neither text nor call;
-# budget: cost_limits; quota: what was paid for is used up; no_rule: the script has none that fits;
-# breaker_open: not asked, since its provider does not work; context_overflow: the request is longer
-# than the model can take
+# budget: cost_limits, or a budget; budget_unknown: the store does not say what is used of one;
+# quota: what was paid for is used up; no_rule: the script has none that fits; breaker_open: not
+# asked, since its provider does not work; context_overflow: the request is longer than the model
+# can take
 ModelErrorCode = Literal[
     "refused",
     "rate_limited",
@@ -21,13 +25,14 @@ ModelErrorCode = Literal[
     "unreadable",
     "empty",
     "budget",
+    "budget_unknown",
     "quota",
     "no_rule",
     "breaker_open",
     "context_overflow",
 ]
 RETRYABLE: frozenset[ModelErrorCode] = frozenset(
-    {"rate_limited", "unavailable", "connection", "unreadable", "breaker_open"}
+    {"rate_limited", "unavailable", "connection", "unreadable", "breaker_open", "budget_unknown"}
 )
 
 
@@ -64,6 +69,15 @@ class ModelError(Exception):
         """Return the same failure in other words."""
         wait = self.retry_after_seconds
         return ModelError(self.code, message, retry_after_seconds=wait, final=self.final)
+
+
+class BudgetExceeded(ModelError):
+    """A budget has no room for a call, so that it is not made."""
+
+    def __init__(self, refusal: BudgetRefusal) -> None:
+        """`refusal`: of the strictest budget."""
+        super().__init__("budget", refusal.text, final=True)
+        self.refusal = refusal
 
 
 class ProviderError(Exception):

@@ -258,6 +258,8 @@ class Warned:
     within: str = ""
     # of a member that has failed: requests that no answer followed
     failed: tuple[FailedRequest, ...] = ()
+    # that answers from now on, in place of the agents' own (`budget_model`)
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agents.errors import ModelError
-from agents.model import EmitModelEvent, MessageRole, Model, ModelRequest, ShownMessage
+from agents.model import EmitModelEvent, MessageRole, Meter, Model, ModelRequest, ShownMessage
 from agents.tokenizing.tokens import Tokenizer
 from tools.clock import Clock
 
@@ -36,19 +36,22 @@ class Helper:
         """By which it counts."""
         return f"{PREFIX}{self.name}"
 
-    async def ask(self, text: str, shape: type[S], emit: EmitModelEvent) -> S:
+    async def ask(
+        self, text: str, shape: type[S], emit: EmitModelEvent, meter: Meter | None = None
+    ) -> S:
         """Request an answer of this shape; a wrong one is sent back once.
 
         Args:
             text: what the prompt is about.
             shape: of the JSON.
             emit: gets the events of the model's requests.
+            meter: reserves what they may cost.
 
         Raises:
             ModelError: the model failed, or both answers are wrong ("unreadable").
         """
         messages = [self._message("system", self.prompt), self._message("user", text)]
-        answer = await self._answer(messages, emit)
+        answer = await self._answer(messages, emit, meter)
         try:
             return shape.model_validate_json(_json_in(answer))
         except ValidationError as error:
@@ -57,7 +60,7 @@ class Helper:
             self._message("assistant", answer[:MAX_QUOTED]),
             self._message("user", f"{wrong}. Answer again, with JSON alone."),
         ]
-        answer = await self._answer(messages, emit)
+        answer = await self._answer(messages, emit, meter)
         try:
             return shape.model_validate_json(_json_in(answer))
         except ValidationError as error:
@@ -67,9 +70,15 @@ class Helper:
     def _message(self, role: MessageRole, content: str) -> ShownMessage:
         return ShownMessage(role, content, tokenizer=self.tokenizer)
 
-    async def _answer(self, messages: list[ShownMessage], emit: EmitModelEvent) -> str:
+    async def _answer(
+        self, messages: list[ShownMessage], emit: EmitModelEvent, meter: Meter | None
+    ) -> str:
         request = ModelRequest(
-            self.agent_id, list(messages), temperature=0.0, max_tokens=self.max_tokens
+            self.agent_id,
+            list(messages),
+            temperature=0.0,
+            max_tokens=self.max_tokens,
+            meter=meter,
         )
         timeout = self.clock.timeout(self.timeout_seconds)
         try:

@@ -21,6 +21,8 @@ class ToolChoice:
 
 AUTO = ToolChoice()
 NO_TOOLS = ToolChoice("none")
+# tells an agent that it has no further call
+LAST_CALL = "You can call no more tools now. Answer with what you have."
 # why a call of a model may use no tools
 LimitName = Literal["max_rounds", "failed_sequences"]
 

@@ -108,6 +108,46 @@ class ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class PaidAttempt:
+    """One request to a model, before it is made: what it is paid by."""
+
+    # names it in the accounts
+    id: str
+    agent_id: str
+    provider: str
+    # at its provider, and the name that the files have for it
+    model: str
+    alias: str
+    # that go in, as we count them, and whether that is exact
+    prompt_tokens: int
+    is_exact: bool
+    # that come to it, where it is the last one
+    last_tokens: int
+    # of the answer; None: as many as the model likes
+    max_tokens: int | None
+    # None: not known
+    prices: Prices | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRoom:
+    """How much a request may use."""
+
+    # of the answer; None: as the request says
+    max_tokens: int | None = None
+    # there is no room for another one: it may call no tools
+    is_last: bool = False
+
+
+class Meter(Protocol):
+    """Reserves what requests may cost, before they are made."""
+
+    async def begin(self, attempt: PaidAttempt) -> RequestRoom:
+        """Reserve what a request may cost; raises BudgetExceeded where there is no room."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One call of a model. None for a sampling value means: not sent."""
 
@@ -130,6 +170,8 @@ class ModelRequest:
     part: str = ""
     # those of its messages that are the run's own are among these
     own: Sequence[ShownMessage] = ()
+    # reserves what it may cost; None: nothing bounds that
+    meter: Meter | None = None
 
     @property
     def tokenizer(self) -> Tokenizer:

@@ -20,6 +20,8 @@ from crew.assembly.memory import memory_rules
 from crew.assembly.models import require_provider
 from crew.assembly.recipe import Recipe
 from crew.assembly.tools import tool_limits
+from crew.budgets.rules import Budget
+from crew.config.costs.budgets import budgets_of
 from crew.config.costs.prices import knows_prices
 from crew.config.errors import ConfigurationError
 from crew.config.files.document import YamlPath
@@ -54,6 +56,7 @@ class Crew:
     documents: DocumentRules
     # by collection: how its texts get vectors; by "" of recall memory
     embeddings: Mapping[str, Embedding]
+    budgets: tuple[Budget, ...]
     # that its files define
     tools: tuple[Tool, ...]
     routing: Routing
@@ -180,6 +183,7 @@ def make_crew(recipe: Recipe, sources: Sources, checked: Checked) -> Crew:
         memory=memory_rules(files),
         documents=document_rules(files),
         embeddings=embeddings,
+        budgets=budgets_of(files),
         warnings=checked.problems,
         sources=kept,
         literals=files.literals,

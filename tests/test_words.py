@@ -18,13 +18,14 @@ VERBS = frozenset(
     """
     Add Admit Allow Announce Answer Apply Approve Ask Be Begin Bind Bring Build Call Cancel
     Change Check Claim Close Compare Connect Continue Convert Copy Count Cut Decode Delete
-    Describe Do Drain Draw Drop Emit Encode End Erase Escape Estimate Examine Explain Fetch Fill
-    Find Finish Follow Forget Format Free Get Give Go Handle Have Hear Hold Import Join Keep Kill
-    Know Learn Leave Let List Listen Load Lock Log Look Make Mark Mask Measure Move Name Note
-    Notify Open Parse Pass Pause Plant Play Prepare Print Publish Push Put Raise Read Receive
-    Record Redact Redirect Refuse Release Reload Remember Remove Render Replace Report Request
-    Resolve Restart Resume Return Run Say See Select Send Serialize Serve Set Show Skip Start
-    Stop Store Take Talk Tell Translate Truncate Try Update Use Wait Wake Work Write Yield
+    Describe Do Drain Draw Drop Emit Encode End Erase Escape Estimate Examine Explain Fail Fetch
+    Fill Find Finish Follow Forget Format Free Get Give Go Handle Have Hear Hold Import Join
+    Keep Kill Know Learn Leave Let List Listen Load Lock Log Look Make Mark Mask Measure Move
+    Name Note Notify Open Parse Pass Pause Plant Play Prepare Print Publish Push Put Raise Read
+    Receive Record Redact Redirect Refuse Release Reload Remember Remove Render Replace Report
+    Request Reserve Resolve Restart Resume Return Run Say See Select Send Serialize Serve Set
+    Settle Show Skip Start Stop Store Take Talk Tell Translate Truncate Try Update Use Wait Wake
+    Work Write Yield
     """.split()  # noqa: SIM905 # as a list, each word would have a line
 )
 # public names that several modules define: each backend has its own, and so have commands and

@@ -1,5 +1,5 @@
 """What calls of models cost.
 
 `usage` (tokens of a call, and what they cost), `prices` (of a model's tokens), `shape` (of prices
-in files).
+in files), `refusal` (why a budget has no room).
 """

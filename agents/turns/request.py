@@ -10,13 +10,10 @@ from agents.context.loaded import Context, Loaded, LoadedBlock
 from agents.context.view import NO_IMAGES, show_history
 from agents.context.window import Fitted, Parts, fit
 from agents.events import ShownBlock
-from agents.limits import AUTO, ToolChoice
+from agents.limits import AUTO, LAST_CALL, ToolChoice
 from agents.messages import Message, UserMessage
-from agents.model import ModelRequest, ShownImage, ShownMessage
+from agents.model import Meter, ModelRequest, ShownImage, ShownMessage
 from agents.prompt import NO_OUTPUTS
-
-# tells an agent that it has no further call in its turn
-LAST_CALL = "You can call no more tools now. Answer with what you have."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +32,7 @@ class Wanted:
     is_last: bool = False
     # see ModelRequest
     part: str = ""
+    meter: Meter | None = None
 
 
 @dataclass(slots=True)
@@ -129,6 +127,7 @@ def prepare_request(
         tool_choice=choice,
         part=wanted.part,
         own=own,
+        meter=wanted.meter,
     )
     # behind the system prompt, and what stands before it
     query = 1 + place + len(beside) if agent.kept is not None else -1

@@ -11,7 +11,7 @@ from agents.costs.usage import NO_USAGE, Usage
 from agents.events import EmitAgentEvent, ModelCalled
 from agents.helper import Helper
 from agents.messages import Message
-from agents.model import ModelEvent, RequestEnded
+from agents.model import Meter, ModelEvent, RequestEnded
 
 # of what stands for a run's oldest messages
 MAX_COMPACTED_TOKENS = 1000
@@ -24,7 +24,11 @@ class Shortened(BaseModel):
 
 
 async def condense(
-    agent: Agent, helper: Helper, messages: Sequence[Message], emit: EmitAgentEvent
+    agent: Agent,
+    helper: Helper,
+    messages: Sequence[Message],
+    emit: EmitAgentEvent,
+    meter: Meter | None,
 ) -> tuple[str, int, int, Usage]:
     """Let a helper condense messages: return the text, the tokens before and after, its usage.
 
@@ -33,6 +37,7 @@ async def condense(
         helper: that shortens them.
         messages: the oldest of a run.
         emit: gets the helper's requests.
+        meter: reserves what they may cost.
 
     Raises:
         ModelError: the helper failed.
@@ -48,6 +53,6 @@ async def condense(
                 used += event.usage
             await emit(ModelCalled(helper.agent_id, helper.agent_id, event))
 
-    answer = await helper.ask(as_data("messages", text), Shortened, tell)
+    answer = await helper.ask(as_data("messages", text), Shortened, tell, meter)
     short = cut_to(answer.summary, MAX_COMPACTED_TOKENS, counted_by)
     return short, counted_by.count(text), counted_by.count(answer.summary), used

@@ -7,7 +7,7 @@ from typing import Any
 from agents.agent import Agent
 from agents.context.loaded import Context
 from agents.digests import digests_of
-from agents.errors import ModelError
+from agents.errors import BudgetExceeded, ModelError
 from agents.events import (
     AgentDelta,
     AgentFailed,
@@ -29,6 +29,7 @@ from agents.events import (
 from agents.limits import AUTO, BEGINNING, NO_LIMITS, NO_TOOLS, Standing
 from agents.messages import Message
 from agents.model import (
+    Meter,
     ModelEvent,
     ModelNotice,
     ModelReply,
@@ -91,6 +92,8 @@ class Turn:
     may_cache: Callable[[], bool]
     # of the ids of its calls
     prefix: str = ""
+    # reserves what its model may cost; None: nothing bounds that
+    meter: Meter | None = None
 
     async def speak(
         self,
@@ -123,11 +126,15 @@ class Turn:
         # what is not checked yet is not published
         streams = stream and agent.output is None
         is_last = limit == "max_rounds"
-        wanted = Wanted(streams, standing.found, self.outputs, choice, is_last, self.prefix)
+        of_run = (self.prefix, self.meter)
+        wanted = Wanted(streams, standing.found, self.outputs, choice, is_last, *of_run)
         started = agent.clock.monotonic()
         requests: list[RequestEnded] = []
         try:
             reply, prepared = await self._reply(history, wanted, requests)
+        except BudgetExceeded:
+            # it was not called
+            raise
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
@@ -265,7 +272,7 @@ class Turn:
         if through < 2:
             return False
         try:
-            shorter = await condense(agent, helper, history[1:through], self.emit)
+            shorter = await condense(agent, helper, history[1:through], self.emit, self.meter)
         except ModelError as error:
             self.context.helper_failed = True
             await self._warn("helper_failed", f"older messages are left out instead: {error}")

@@ -39,7 +39,7 @@ class DailyUsage:
             self.largest_cost_usd = cost_usd
 
 
-class Budget(Around):
+class WithinLimits(Around):
     """Over a limit it refuses (`block_on_cost_exceed`) or warns once a day."""
 
     def __init__(self, model: Model, limits: CostLimits, usage: DailyUsage, clock: Clock) -> None:

@@ -28,8 +28,8 @@ class Fallback:
         try:
             return await self.primary.reply(request, emit)
         except ModelError as error:
-            if error.code == "context_overflow":
-                # a shorter request is tried first
+            if error.code in ("context_overflow", "budget"):
+                # a shorter request is tried first; a budget says itself what is called instead
                 raise
             first = error
         await emit(ModelNotice("model_backup", f"{first}; trying the backup {self.backup.name}"))

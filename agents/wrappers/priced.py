@@ -4,15 +4,19 @@ import secrets
 from dataclasses import dataclass, replace
 
 from agents.costs.prices import Prices, priced
+from agents.limits import LAST_CALL, NO_TOOLS
 from agents.model import (
     Around,
     EmitModelEvent,
+    Meter,
     Model,
     ModelEvent,
     ModelNotice,
     ModelReply,
     ModelRequest,
+    PaidAttempt,
     RequestEnded,
+    ShownMessage,
 )
 from tools.clock import Clock
 
@@ -41,10 +45,14 @@ class Priced(Around):
     prices: Prices | None
     # says when a run is to be warned of that; None: never
     unpriced: UnpricedModels | None = None
+    # the name that the files have for it; "" where they have none
+    alias: str = ""
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer with the cost in its usage, or raise ModelError."""
         request_id = secrets.token_hex(8)
+        if request.meter is not None:
+            request = await self._within_budgets(request, request.meter, request_id)
 
         async def emit_priced(event: ModelEvent) -> None:
             if isinstance(event, RequestEnded):
@@ -59,3 +67,31 @@ class Priced(Around):
             text = f"no file says what {provider}/{model} costs, so costs are told without it"
             await emit(ModelNotice("unpriced", text))
         return replace(reply, usage=usage)
+
+    async def _within_budgets(
+        self, request: ModelRequest, meter: Meter, request_id: str
+    ) -> ModelRequest:
+        """Return a request as there is room for it; raises BudgetExceeded."""
+        provider, model = self.endpoints[0]
+        counted = sum(one.tokens for one in request.messages)
+        counted += sum(one.tokens for one in request.tools)
+        attempt = PaidAttempt(
+            request_id,
+            request.agent_id,
+            provider,
+            model,
+            self.alias or model,
+            counted,
+            request.tokenizer.is_exact,
+            request.tokenizer.count_message(LAST_CALL),
+            request.max_tokens,
+            self.prices,
+        )
+        room = await meter.begin(attempt)
+        if room.max_tokens is not None:
+            request = replace(request, max_tokens=room.max_tokens)
+        if room.is_last:
+            told = ShownMessage("user", LAST_CALL, tokenizer=request.tokenizer)
+            messages = (*request.messages, told)
+            request = replace(request, messages=messages, tools=(), tool_choice=NO_TOOLS)
+        return request

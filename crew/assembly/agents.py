@@ -23,6 +23,7 @@ from crew.assembly.models import ModelUse, make_model
 from crew.assembly.prompts import make_prompt, text_call_hint
 from crew.assembly.tokenizers import tokenizer_of
 from crew.assembly.tools import tool_limits
+from crew.config.costs.budgets import other_models
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.crew_file import CrewConfig, CrewSettings
 from crew.config.keys.models import models_of, primary_of
@@ -108,7 +109,7 @@ class _Maker:
             ProviderError: a provider cannot be used.
         """
         agent = self.make(config)
-        if not config.model_from_client:
+        if not (config.model_from_client or self.crew.budgets):
             return agent
         others = with_client_models(config, self.crew)
         return replace(agent, by_client_model={name: self.make(one) for name, one in others})
@@ -164,8 +165,9 @@ class _Maker:
 
 
 def with_client_models(config: AgentConfig, crew: CrewConfig) -> Iterator[tuple[str, AgentConfig]]:
-    """Yield an agent with each model that a request may name, and that name."""
-    for name in crew.settings.client_models if config.model_from_client else ():
+    """Yield an agent with each model that a request or a budget may name, and that name."""
+    named = crew.settings.client_models if config.model_from_client else ()
+    for name in dict.fromkeys((*named, *other_models(crew, config.id))):
         yield name, config.model_copy(update={"primary": ModelConfig(model=name)})
 
 

@@ -11,7 +11,7 @@ from agents.costs.prices import Prices
 from agents.errors import ProviderError
 from agents.model import Model
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
-from agents.wrappers.budget import Budget, DailyUsage
+from agents.wrappers.budget import DailyUsage, WithinLimits
 from agents.wrappers.fallback import Fallback
 from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
@@ -131,4 +131,4 @@ def make_model(
     if config.max_concurrent is not None:
         model = Limited(model, config.max_concurrent, given.places)
     usage = given.daily_usage.setdefault(agent_id, DailyUsage())
-    return Budget(model, config.cost_limits, usage, given.clock)
+    return WithinLimits(model, config.cost_limits, usage, given.clock)

@@ -17,6 +17,8 @@ from crew.assembly.given import Doubles
 from crew.assembly.models import named_model, replace_models
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools
+from crew.budgets.estimates import AnswerLengths
+from crew.budgets.lines import PotLines
 from crew.config.checks.costs.prices import check_age
 from crew.config.checks.credentials import check_keys
 from crew.config.checks.validate import validate_files
@@ -58,6 +60,8 @@ class Recipe:
     # of providers
     model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
+    answer_lengths: AnswerLengths = field(default_factory=AnswerLengths, compare=False)
+    budget_lines: PotLines = field(default_factory=PotLines, compare=False)
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     health: Health = field(default_factory=Health, compare=False)
     embedding_counts: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
@@ -89,6 +93,8 @@ class Recipe:
             guards=Guards(clock),
             model_guards=Guards(clock),
             token_ratios=TokenRatios(),
+            answer_lengths=AnswerLengths(),
+            budget_lines=PotLines(),
             quirk_tables=QuirkTables(),
             health=Health(),
             embedding_counts=Counter(),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
 
+from crew.backends.memory_budgets import MemoryBudgets
 from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_cluster import OneProcess
 from crew.backends.memory_conversations import MemoryConversations
@@ -87,6 +88,7 @@ class MemoryStore(OneProcess):
             self.chores, *kept, self._forget_runs, self._is_open
         )
         self.costs = MemoryCosts()
+        self.budgets = MemoryBudgets(self.costs)
         logs = (self.audit, self.grants, self.outbox, self.chores, *kept)
         self.people = MemoryPeople(self._rows, self._forget_run, *logs, self.costs)
 

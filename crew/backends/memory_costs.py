@@ -1,10 +1,10 @@
 """What calls have cost, of a store that ends with its process."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
-from crew.journal.records.costs import CallRow, CostKey, CostQuery, CostSum
+from crew.journal.records.spent.costs import CallRow, CostKey, CostQuery, CostSum
 
 PARTS = tuple(one.name for one in fields(CostSum))[1:]
 
@@ -26,11 +26,16 @@ class MemoryCosts:
 
     def __init__(self) -> None:
         self._calls: dict[str, CallRow] = {}
+        # called with each call that is new
+        self.on_new: Callable[[CallRow], None] | None = None
 
     def add(self, calls: Sequence[CallRow]) -> None:
-        """Keep calls."""
+        """Keep calls; one that is known stays as it is."""
         for one in calls:
-            self._calls.setdefault(one.id, one)
+            if one.id not in self._calls:
+                self._calls[one.id] = one
+                if self.on_new is not None:
+                    self.on_new(one)
 
     async def record(self, calls: Sequence[CallRow]) -> None:
         """See CostLog."""

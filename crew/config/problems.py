@@ -95,6 +95,10 @@ ErrorCode = Literal[
     "thinking-tool-choice",
     "cache-agent",
     "show-text",
+    # budgets
+    "budget-never",
+    "budget-model",
+    "unpriced-budget",
     # the graph
     "trap",
     # rehearsals

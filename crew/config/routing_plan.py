@@ -141,7 +141,7 @@ def has_approvals(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) 
 def _routes(crew: CrewConfig, document: Document, agent: str) -> tuple[Route, ...]:
     routes = []
     for place, config in enumerate(crew.routing.signals[agent]):
-        source = _line(document, ("routing", "signals", agent, place))
+        source = file_line(document, ("routing", "signals", agent, place))
         signal = Signal.of(config.signal)
         routes.append(Route(signal, config.target or None, config.description, source))
     return tuple(routes)
@@ -165,21 +165,22 @@ def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], 
             if key in behavior.model_fields_set
         },
     }
-    sources = {key: _line(files.crew_document, path) for key, path in paths.items()}
+    sources = {key: file_line(files.crew_document, path) for key, path in paths.items()}
     for agent_id, agent in files.agents.items():
         document = files.agent_files[agent_id]
         if agent.handoff_targets is not None:
-            sources["handoff_target", agent_id] = _line(document, ("handoff_targets",))
+            sources["handoff_target", agent_id] = file_line(document, ("handoff_targets",))
         if agent.plan is not None and agent.plan.then is not None:
-            sources["plan", agent_id] = _line(document, ("plan", "then"))
+            sources["plan", agent_id] = file_line(document, ("plan", "then"))
         if agent.on_invalid:
-            sources["invalid", agent_id] = _line(document, ("on_invalid",))
+            sources["invalid", agent_id] = file_line(document, ("on_invalid",))
         if agent.is_terminal:
-            sources["terminal", agent_id] = _line(document, ("is_terminal",))
+            sources["terminal", agent_id] = file_line(document, ("is_terminal",))
     return sources
 
 
-def _line(document: Document, path: YamlPath) -> str:
+def file_line(document: Document, path: YamlPath) -> str:
+    """Return where a value stands, as `file:line`."""
     line, _ = document.value_at(document.as_written(path))
     return f"{document.file}:{line}"
 

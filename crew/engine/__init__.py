@@ -5,7 +5,7 @@ Modules, in reading order: `executor` (the loop), `groups` (members at the same 
 `questions` (what a person decides), `approvals` (for which calls, and what becomes of them),
 `memory` (what agents change by tools), `taint` (text of others that was read), `decisions` (whether
 an answer fits), `form_questions` (what tools ask before they go on), `context` (what is loaded for
-agents), `paying` (what requests cost), `emitting` (what becomes of events), `masking` (all words
-without secrets), `endings` (the row of a run that has ended), `crashes` (a run that ends its
-process).
+agents), `spending` (what requests cost, and may), `emitting` (what becomes of events), `masking`
+(all words without secrets), `endings` (the row of a run that has ended), `crashes` (a run that ends
+its process).
 """

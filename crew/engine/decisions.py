@@ -10,8 +10,10 @@ from crew.engine.approvals import Agents
 from crew.engine.form_questions import wrong_content
 from crew.engine.taint import guarded
 from crew.journal.query import Answer, CallDecision
-from crew.journal.questions import Inquiry, PendingCall, PlanApproval, Question
+from crew.journal.questions import BudgetQuestion, Inquiry, PendingCall, PlanApproval, Question
 from crew.journal.records.grants import fits
+from tools.errors import ArgumentsError
+from tools.schemas.schema import JsonSchema
 
 
 def wrong_decision(answer: Answer, question: Question | None, agents: Agents) -> str | None:
@@ -88,6 +90,8 @@ def _unfit(one: CallDecision, asked: PendingCall, question: Question, agents: Ag
         return why
     if isinstance(question, PlanApproval):
         return _wrong_plan(one, asked, question, agents)
+    if isinstance(question, BudgetQuestion):
+        return _wrong_amount(one, asked)
     if isinstance(question, Inquiry) and question.current is not None:
         return wrong_content(one, question.current[1])
     if one.arguments is None:
@@ -95,6 +99,20 @@ def _unfit(one: CallDecision, asked: PendingCall, question: Question, agents: Ag
     if one.decision != "approve" or "edit" not in may:
         return f"the arguments of {about} cannot be changed: only with an approval that may edit"
     return _wrong_edit(one, asked, agents)
+
+
+def _wrong_amount(one: CallDecision, asked: PendingCall) -> str | None:
+    """Return why an approval does not say how much more may be used, or by which model."""
+    if one.decision != "approve":
+        return None
+    example = 'approve with arguments, such as {"usd": 1}, {"tokens": 5000} or {"model": "small"}'
+    if not one.arguments:
+        return f"say how much more may be used: {example}"
+    try:
+        JsonSchema(asked.schema).check(one.arguments)
+    except ArgumentsError as error:
+        return f"{error}; {example}"
+    return None
 
 
 def _wrong_plan(

@@ -12,8 +12,8 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from crew.engine.paying import Paying
 from crew.engine.questions import Questions
+from crew.engine.spending.paying import Paying
 from crew.engine.taint import Taint
 from crew.journal.events import EphemeralEvent, Event, StoredEvent
 from crew.journal.records.rows import RunRow

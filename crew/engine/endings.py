@@ -1,17 +1,28 @@
-"""A run's row when a segment has ended; pure."""
+"""How a segment of a run ends, and the run's row then."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from agents.agent import Agent
 from agents.context.plan import SummaryBlock
-from agents.events import FailedRequest, ToolReturned
+from agents.events import ToolReturned
 from agents.messages import AgentMessage, Message, encode_messages, is_wrong
+from agents.stages import Stages
 from crew.crew import Crew
+from crew.engine.emitting import Recorder
 from crew.journal.branches import Branch
-from crew.journal.events import DoneReason, RunDone, usage_with
+from crew.journal.events import (
+    SYSTEM,
+    DoneReason,
+    ErrorReason,
+    Paused,
+    RunDone,
+    RunFailed,
+    usage_with,
+)
 from crew.journal.planned.parts import leading_branches
 from crew.journal.query import text_error
-from crew.journal.questions import question_text
+from crew.journal.questions import Question, question_text
 from crew.journal.records.conversations import Exchange, owner_of
 from crew.journal.records.core import CoreFill
 from crew.journal.records.exchanges import ChoreRules, ExchangeEnd
@@ -19,6 +30,7 @@ from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.state import RunState
 from tools.calls import ToolResult
+from tools.clock import rfc3339
 
 
 def ended_row(
@@ -64,43 +76,97 @@ def ended_row(
     )
 
 
-def done_event(
-    state: RunState,
-    reason: DoneReason,
-    agent_id: str,
-    answer: str,
-    source: str | None,
-    seconds: float,
-    stages: dict[str, float],
-    failed: Sequence[FailedRequest],
-) -> RunDone:
-    """Return the event of the end of a segment.
+class RunEnds:
+    """Ends the segments of one run: it pauses, is done, or fails."""
 
-    Args:
-        state: of the run.
-        reason: why it ends.
-        agent_id: of that answer.
-        answer: of the run.
-        source: what in the files ends it, as `file:line`.
-        seconds: active time of the whole run.
-        stages: of it, by stage.
-        failed: requests that no answer has followed.
-    """
-    return RunDone(
-        reason,
-        agent_id,
-        answer,
-        state.main.rounds,
-        state.handoffs,
-        usage_with(state.usage, failed),
-        seconds,
-        stages,
-        state.conversation,
-        source,
-        tuple(state.shows),
-        state.sources,
-        tuple(failed),
-    )
+    def __init__(
+        self, crew: Crew, state: RunState, row: RunRow, record: Recorder, stages: Stages
+    ) -> None:
+        """Of a run.
+
+        Args:
+            crew: of the run.
+            state: of the run.
+            row: of the run as stored; changed by its end or pause.
+            record: knows the requests that no answer has followed.
+            stages: what its time went to.
+        """
+        self.crew, self.state, self.row = crew, state, row
+        self.record, self.stages = record, stages
+
+    def pause(
+        self,
+        agent: Agent,
+        question: Question | None,
+        until: str | None,
+        source: str | None = None,
+    ) -> None:
+        """Wait for a person.
+
+        Args:
+            agent: that waits.
+            question: about calls; None: its words are the question.
+            until: when the pause is over even without an answer, as RFC 3339.
+            source: what in the files leads there.
+        """
+        self.record(Paused(agent.id, agent.name, question, until, source))
+        self.finish("paused", agent.id, self.state.last_answer, until)
+
+    def finish(
+        self,
+        reason: DoneReason,
+        agent_id: str,
+        answer: str,
+        until: str | None = None,
+        source: str | None = None,
+    ) -> None:
+        """Be done, or paused until a time; see `pause`."""
+        state, failed = self.state, self.record.take_failed()
+        done = RunDone(
+            reason,
+            agent_id,
+            answer,
+            state.main.rounds,
+            state.handoffs,
+            usage_with(state.usage, failed),
+            self.record.journal.active_seconds,
+            self.stages.seconds,
+            state.conversation,
+            source,
+            tuple(state.shows),
+            state.sources,
+            failed,
+        )
+        self._end(done, agent_id, answer, until)
+
+    def fail(
+        self,
+        reason: ErrorReason,
+        code: str,
+        message: str,
+        *,
+        agent: Agent | None = None,
+        retryable: bool = False,
+    ) -> None:
+        """Fail, for a reason; `agent`: at which."""
+        agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
+        seconds, message = self.record.journal.active_seconds, self.crew.secrets.mask(message)
+        made = self.record.take_failed()
+        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds, made)
+        self._end(failed, agent_id, message)
+
+    def _end(
+        self,
+        event: RunDone | RunFailed,
+        agent_id: str | None,
+        answer: str,
+        until: str | None = None,
+    ) -> None:
+        journal = self.record.journal
+        self.state.apply(event)
+        end = (event.reason, agent_id, answer, until, rfc3339(journal.now()))
+        self.row = ended_row(self.row, self.state, *end, journal.recorded_bytes)
+        journal.record(event, self.row, ended_exchange(self.row, self.state, self.crew))
 
 
 def cut_off(

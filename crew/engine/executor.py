@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from agents.agent import Agent
+from agents.costs.refusal import BudgetRefusal
 from agents.errors import ModelError
 from agents.events import Warned
 from agents.stages import Stages
@@ -11,7 +11,7 @@ from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
-from crew.engine.endings import cut_off_all, done_event, ended_exchange, ended_row
+from crew.engine.endings import RunEnds, cut_off_all
 from crew.engine.groups import GroupFailed, GroupRunner, group_answers
 from crew.engine.masking import MaskedEvents
 from crew.engine.members import (
@@ -21,24 +21,20 @@ from crew.engine.members import (
     over_rounds,
     standing_of,
 )
-from crew.engine.paying import Paying
 from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
+from crew.engine.spending.budgets import RunBudgets
+from crew.engine.spending.paying import Paying
 from crew.engine.taint import Taint
 from crew.engine.turns import AgentTurns
 from crew.journal.branches import Branch
 from crew.journal.events import (
-    SYSTEM,
     CancelReason,
-    DoneReason,
     ErrorReason,
     HandedOff,
-    Paused,
-    RunDone,
-    RunFailed,
     Unplayable,
 )
-from crew.journal.questions import Question
+from crew.journal.planned.parts import works_in_parts
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
@@ -50,7 +46,6 @@ from crew.routing.decisions import (
     deciding_member,
 )
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
-from tools.clock import rfc3339
 
 
 class CrewExecutor:
@@ -76,17 +71,27 @@ class CrewExecutor:
             stream: publish text as it is written.
             claims: how often the run was claimed since its newest event.
         """
-        self.crew, self.state, self.journal, self.row = crew, state, journal, row
+        self.crew, self.state, self.journal = crew, state, journal
         self.stream, self.claims = stream, claims
         self._stages = Stages(crew.clock, state.stages)
         self._record = Recorder(journal, state)
+        self._ends = RunEnds(crew, state, row, self._record, self._stages)
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         taint = Taint(state, crew.agents.get, self._record)
-        paying = Paying(state, row, crew.zone, journal.keep_call)
+        lengths = crew.recipe.answer_lengths
+        paying = Paying(state, row, crew.zone, lengths, journal.keep_call)
+        store = journal.outlets.store
+        self._budgets = RunBudgets(crew, state, row, store, self._record)
         emit = Emitter(self._record, self._questions, taint, paying, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
         contexts = Contexts(crew, state, journal.outlets.store, taint)
-        self._turns = AgentTurns(crew, row, state, contexts, self._told, self._stages)
+        given = (contexts, self._told, self._stages, self._budgets)
+        self._turns = AgentTurns(crew, row, state, *given)
+
+    @property
+    def row(self) -> RunRow:
+        """The run's row, as it is now."""
+        return self._ends.row
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -99,6 +104,8 @@ class CrewExecutor:
         timeout = self.crew.clock.timeout(max(0.0, limit - used))
         try:
             async with timeout:
+                await self._budgets.settle_lost()
+                await self._budgets.apply_answer()
                 await self._questions.apply_answer()
                 if self.state.status == "running":
                     self._end_if_it_crashes()
@@ -109,26 +116,28 @@ class CrewExecutor:
                 raise
             if self.state.status == "running":
                 text = f"the run took longer than settings.timeout_seconds = {limit:g}"
-                self._fail("timeout", "timeout", text, retryable=True)
+                self._ends.fail("timeout", "timeout", text, retryable=True)
         except ModelError as error:
             speaker = self.crew.agents.get(self.state.main.agent_id)
-            self._fail("model", error.code, str(error), agent=speaker, retryable=error.retryable)
+            self._ends.fail(
+                "model", error.code, str(error), agent=speaker, retryable=error.retryable
+            )
         except GroupFailed as error:
-            self._fail(error.reason, error.code, str(error), retryable=True)
+            self._ends.fail(error.reason, error.code, str(error), retryable=True)
         await self.journal.settled()
-        return self.row
+        return self._ends.row
 
     def cancel(self, reason: CancelReason) -> None:
         """Record that the run was cancelled; its loop has stopped already."""
         if (state := self.state).status == "running":
             for result in cut_off_all(state, self.crew, f"the run was {reason}"):
                 self._record(result)
-            self._finish(reason, state.main.agent_id, state.last_answer)
+            self._ends.finish(reason, state.main.agent_id, state.last_answer)
 
     def fail(self, reason: ErrorReason, text: str) -> None:
         """Record that the run failed outside its loop; nothing once it has ended."""
         if self.state.status == "running":
-            self._fail(reason, reason, text)
+            self._ends.fail(reason, reason, text)
 
     def warn(self, warning: Warned | Unplayable) -> None:
         """Record what another part has noticed about the run; nothing once it has ended."""
@@ -139,13 +148,14 @@ class CrewExecutor:
         """End a run that has ended process after process."""
         if (text := crash(self.state, self.crew, self.claims)) is not None:
             speaker = self.crew.agents.get((self.state.branches or [self.state.main])[0].agent_id)
-            self._fail("crashed", "crashed", text, agent=speaker)
+            self._ends.fail("crashed", "crashed", text, agent=speaker)
 
     # most runs have neither groups nor plans: what works on them is made where it is needed
 
     @property
     def _members(self) -> Members:
-        return Members(self.crew, self.state, self._questions, self._turns, stream=self.stream)
+        given = (self._questions, self._turns, self._budgets)
+        return Members(self.crew, self.state, *given, stream=self.stream)
 
     @property
     def _plans(self) -> Plans:
@@ -154,7 +164,11 @@ class CrewExecutor:
     async def _step(self) -> None:
         """Take the next step, which follows from the state alone."""
         state, main, routing = self.state, self.state.main, self.crew.routing
-        if state.group is not None and state.group.ended:
+        if self._budgets.held is not None:
+            self._follow_budget(*self._budgets.held)
+        elif state.budget.ends and not (main.calls or works_in_parts(state)):
+            self._ends.finish("budget", state.last_agent or main.agent_id, state.last_answer)
+        elif state.group is not None and state.group.ended:
             group = routing.groups[state.group.name]
             answers = group_answers(state.group)
             self._follow(decide_group(routing, group, answers, state.origin, state.visited))
@@ -176,24 +190,41 @@ class CrewExecutor:
         elif main.answer is not None:
             self._follow_answer(main, main.answer)
         elif not self._is_out_of_rounds():
-            await self._turns.of(main.agent_id).speak(
-                main.history,
-                round=main.rounds + (not main.speaking),
-                announce=not main.speaking,
-                stream=self.stream,
-                standing=standing_of(state, main),
-            )
+            with self._budgets.holding(main.agent_id):
+                await self._turns.of(main.agent_id).speak(
+                    main.history,
+                    round=main.rounds + (not main.speaking),
+                    announce=not main.speaking,
+                    stream=self.stream,
+                    standing=standing_of(state, main),
+                )
+
+    def _follow_budget(self, agent_id: str, refusal: BudgetRefusal) -> None:
+        """Go on where a budget has no room for a call."""
+        agent, state = self.crew.agents[agent_id], self.state
+        self._budgets.held = None
+        then = "end" if state.budget.ends else refusal.then
+        if then == "pause":
+            self._ends.pause(agent, self._budgets.question(agent_id, refusal), None)
+        elif then == "model":
+            self._budgets.switch(agent_id, refusal)
+        elif then == "end":
+            for result in cut_off_all(state, self.crew, "the budget is used up"):
+                self._record(result)
+            self._ends.finish("budget", state.last_agent or agent_id, state.last_answer)
+        else:
+            self._ends.fail("budget", "budget", refusal.text, agent=agent)
 
     def _follow_answer(self, main: Branch, answer: str) -> None:
         """Go where an answer leads; a plan begins."""
         if main.has_direct_answer:
-            self._finish("direct", main.agent_id, answer)
+            self._ends.finish("direct", main.agent_id, answer)
         elif (tasks := planned_tasks(self.crew, main)) is None:
             where = self.crew.routing, main.agent_id, as_answer(main), self.state.visited
             self._follow(decide(*where))
         elif question := self._plans.question(tasks):
             agent = self.crew.agents[main.agent_id]
-            self._pause(agent, question, self._questions.until(agent.id))
+            self._ends.pause(agent, question, self._questions.until(agent.id))
         elif not tasks or not self._is_out_of_rounds():
             self._plans.decide(tasks)
 
@@ -203,7 +234,9 @@ class CrewExecutor:
             self._follow(step)
             return
         agent = self.crew.agents[main.agent_id]
-        self._fail("model", "output", invalid_text(agent.name, main), agent=agent, retryable=True)
+        self._ends.fail(
+            "model", "output", invalid_text(agent.name, main), agent=agent, retryable=True
+        )
 
     async def _run_group(self) -> None:
         state = self.state
@@ -217,9 +250,9 @@ class CrewExecutor:
         """Pause, or fail, if a person has to decide on calls first; return whether it did."""
         match await self._questions.find_open(branches):
             case OpenQuestion(agent, question, until):
-                self._pause(agent, question, until)
+                self._ends.pause(agent, question, until)
             case Overdue(message):
-                self._fail("timeout", "no_approval", message)
+                self._ends.fail("timeout", "no_approval", message)
             case None:
                 return False
         return True
@@ -233,12 +266,12 @@ class CrewExecutor:
                 self._hand_off(group.name, reason)
             case Pause(agent_id, source):
                 agent, until = self.crew.agents[agent_id], self._questions.until(agent_id)
-                self._pause(agent, None, until, source)
+                self._ends.pause(agent, None, until, source)
             case Finish(reason, agent_id, decided, source):
                 answer = state.last_answer
                 if state.group is not None and decided:
                     answer = state.group.answers.get(agent_id, answer)
-                self._finish(reason, agent_id, answer, source=source)
+                self._ends.finish(reason, agent_id, answer, source=source)
             case _:
                 assert_never(step)
 
@@ -256,7 +289,7 @@ class CrewExecutor:
             way = f"{main.agent_id} → {to}"
             text = f"{way} would be handoff {number}; settings.max_handoffs = {limit}"
             self._record(Warned("max_handoffs", text))
-            self._finish("max_handoffs", decided_by or state.last_agent, answer)
+            self._ends.finish("max_handoffs", decided_by or state.last_agent, answer)
             return
         handed_off = HandedOff(
             main.agent_id,
@@ -277,65 +310,5 @@ class CrewExecutor:
         warning = over_rounds(self.crew, main)
         if warning is not None:
             self._record(warning)
-            self._finish("max_rounds", state.last_agent or main.agent_id, state.last_answer)
+            self._ends.finish("max_rounds", state.last_agent or main.agent_id, state.last_answer)
         return warning is not None
-
-    def _pause(
-        self,
-        agent: Agent,
-        question: Question | None,
-        until: str | None,
-        source: str | None = None,
-    ) -> None:
-        self._record(Paused(agent.id, agent.name, question, until, source))
-        self._finish("paused", agent.id, self.state.last_answer, until)
-
-    def _finish(
-        self,
-        reason: DoneReason,
-        agent_id: str,
-        answer: str,
-        until: str | None = None,
-        source: str | None = None,
-    ) -> None:
-        failed = self._record.take_failed()
-        end = (reason, agent_id, answer, source)
-        seconds, stages = self.journal.active_seconds, self._stages.seconds
-        done = done_event(self.state, *end, seconds, stages, failed)
-        self._end(done, agent_id, answer, until)
-
-    def _fail(
-        self,
-        reason: ErrorReason,
-        code: str,
-        message: str,
-        *,
-        agent: Agent | None = None,
-        retryable: bool = False,
-    ) -> None:
-        agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
-        seconds, message = self.journal.active_seconds, self.crew.secrets.mask(message)
-        made = self._record.take_failed()
-        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds, made)
-        self._end(failed, agent_id, message)
-
-    def _end(
-        self,
-        event: RunDone | RunFailed,
-        agent_id: str | None,
-        answer: str,
-        until: str | None = None,
-    ) -> None:
-        self.state.apply(event)
-        now = rfc3339(self.journal.now())
-        self.row = ended_row(
-            self.row,
-            self.state,
-            event.reason,
-            agent_id,
-            answer,
-            until,
-            now,
-            self.journal.recorded_bytes,
-        )
-        self.journal.record(event, self.row, ended_exchange(self.row, self.state, self.crew))

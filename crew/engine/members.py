@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 
 from agents.agent import Agent
-from agents.errors import ModelError
+from agents.errors import BudgetExceeded, ModelError
 from agents.events import ToolReturned, ToolStarted, Warned
 from agents.limits import NO_LIMITS, LimitName, Standing
 from agents.outputs.typed import NO_TASKS
@@ -13,6 +13,7 @@ from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
 from crew.engine.questions import Questions, make_calls
+from crew.engine.spending.budgets import RunBudgets
 from crew.engine.turns import AgentTurns
 from crew.journal.branches import Branch
 from crew.journal.state import RunState
@@ -32,6 +33,7 @@ class Members:
         state: RunState,
         questions: Questions,
         turns: AgentTurns,
+        budgets: RunBudgets,
         *,
         stream: bool,
     ) -> None:
@@ -42,10 +44,11 @@ class Members:
             state: of the run.
             questions: what a person decides before calls are made.
             turns: of its agents.
+            budgets: note calls for which they have no room.
             stream: emit text as it is written.
         """
         self.crew, self.state, self.questions = crew, state, questions
-        self.turns, self.stream = turns, stream
+        self.turns, self.budgets, self.stream = turns, budgets, stream
 
     async def run(self, branch: Branch, group: str | None, seconds: float) -> None:
         """Run one until it has an answer, fails, or runs out of time.
@@ -59,6 +62,9 @@ class Members:
                 while branch.answer is None and branch.failed is None:
                     if not await self._step(turn, branch):
                         break
+        except BudgetExceeded as error:
+            # it goes on where it is, if it goes on
+            self.budgets.hold(branch.agent_id, error.refusal)
         except TimeoutError:
             text = f"{turn.agent.name} had no answer within {_bound(branch)} {seconds:g} s"
             await self._fail(turn, "member_timeout", text)

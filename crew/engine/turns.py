@@ -11,6 +11,7 @@ from crew.engine.masking import MaskedEvents
 from crew.engine.memory.documents import RunDocuments
 from crew.engine.memory.run_memory import RunMemory
 from crew.engine.memory.speaker import Speaker
+from crew.engine.spending.budgets import RunBudgets
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from tools.context import CallOrigin
@@ -31,6 +32,7 @@ class AgentTurns:
         contexts: Contexts,
         emit: MaskedEvents,
         stages: Stages,
+        budgets: RunBudgets,
     ) -> None:
         """Of a run.
 
@@ -41,15 +43,17 @@ class AgentTurns:
             contexts: what its agents are shown.
             emit: gets the events of turns.
             stages: of the run; gets the time of turns.
+            budgets: bound what their models cost.
         """
         self.crew, self.row, self.state = crew, row, state
         self.contexts, self.emit, self.stages = contexts, emit, stages
+        self.budgets = budgets
 
     def of(self, agent_id: str, group: str | None = None, task: str = "", within: str = "") -> Turn:
         """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
         state, row, part = self.state, self.row, within or task
         agent, user = self.crew.agents[agent_id], row.user_id or row.owner
-        if state.query.model or state.plan is not None:
+        if state.query.model or state.budget.model or state.plan is not None:
             agent = self._speaker(agent)
         emit = self.emit.of_part(task, within) if part else self.emit
         memory = documents = None
@@ -72,6 +76,7 @@ class AgentTurns:
             # looked at with each sequence
             lambda: not state.has_acted,
             part.replace("/", "."),
+            self.budgets.meter(agent_id),
         )
 
     def _speaker(self, agent: Agent) -> Agent:
@@ -79,7 +84,7 @@ class AgentTurns:
 
         One that has planned says words behind its plan.
         """
-        plan, model = self.state.plan, self.state.query.model
+        plan, model = self.state.plan, self.state.budget.model or self.state.query.model
         agent = agent.with_model(model) if model else agent
         if agent.plan is None or plan is None or not plan.ended:
             return agent

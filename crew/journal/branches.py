@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.events import AgentResponded, AgentStarted, Compacted, ToolStarted
+from agents.events import AgentResponded, AgentStarted, Compacted, ToolReturned, ToolStarted
 from agents.marks import quote_member_marks
 from agents.messages import (
     AgentMessage,
@@ -26,6 +26,7 @@ from tools.config.agent import ASK
 from tools.forms import FormReply
 from tools.handlers.output import truncate_outputs
 from tools.limits.deadline import Limits
+from tools.search import FOUND, TOOL_SEARCH, newest_found
 
 
 @dataclass(slots=True)
@@ -255,6 +256,18 @@ class Branch:
 
 def _joined(results: Sequence[ToolResult]) -> str:
     return "\n\n".join(one.output for one in results)
+
+
+def note_found(event: ToolReturned, found: dict[tuple[str, str], tuple[str, ...]]) -> None:
+    """Note the tools that an agent has found, which it is shown from its next answer on.
+
+    Args:
+        event: a call that has its result.
+        found: by agent and task, the newest that were found.
+    """
+    if event.result.tool == TOOL_SEARCH:
+        key, names = (event.agent_id, event.task or event.within), event.result.facts.get(FOUND, "")
+        found[key] = newest_found(found.get(key, ()), str(names).split())
 
 
 def said_by(branch: Branch) -> str | None:

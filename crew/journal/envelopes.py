@@ -31,7 +31,7 @@ from crew.journal.events import (
     usage_of,
 )
 from crew.journal.query import CallDecision
-from crew.journal.questions import Inquiry, PendingCall, PlanApproval
+from crew.journal.questions import BudgetQuestion, Inquiry, PendingCall, PlanApproval
 from crew.journal.remembered.sources import source_documents
 from crew.journal.said import describe_attached
 from tools.calls import ToolCall
@@ -238,6 +238,8 @@ def _paused(event: Paused) -> Envelope:
             metadata["form"] = _form(*question.current)
         if isinstance(question, PlanApproval):
             metadata["words_left"] = question.words_left
+        if isinstance(question, BudgetQuestion):
+            metadata["budget"] = question.full.document()
     content = f"[PAUSE:{event.agent_id}] Waiting for user input"
     return Envelope("pause", event.agent, content, event.agent_id, metadata)
 

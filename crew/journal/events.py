@@ -47,22 +47,22 @@ DoneReason = Literal[
     "cancelled",
     "abandoned",
     "no_answer",
+    "budget",
 ]
 # by request, or because no client listens any more
 CancelReason = Literal["cancelled", "abandoned"]
-ErrorReason = Literal["timeout", "model", "crashed", "unplayable", "internal"]
+ErrorReason = Literal["timeout", "model", "budget", "crashed", "unplayable", "internal"]
 RunStatus = Literal["running", "paused", "completed", "failed", "cancelled"]
 # the reasons that leave a run in another status than `completed`
 STATUS_BY_REASON: dict[str, RunStatus] = {
     "paused": "paused",
     **dict.fromkeys(get_args(CancelReason), "cancelled"),
-    **dict.fromkeys(get_args(ErrorReason), "failed"),
 }
 SYSTEM = "system"
 
 
 def status_of(reason: str) -> RunStatus:
-    """Return the status in which a segment's end leaves its run."""
+    """Return the status in which the end of a segment leaves its run, if it has not failed."""
     return STATUS_BY_REASON.get(reason, "completed")
 
 
@@ -281,6 +281,11 @@ def usage_of(event: StoredEvent) -> Usage:
             return usage_with(NO_USAGE, failed)
         case _:
             return NO_USAGE
+
+
+def status_after(event: RunDone | RunFailed) -> RunStatus:
+    """Return the status in which the end of a segment leaves its run."""
+    return "failed" if isinstance(event, RunFailed) else status_of(event.reason)
 
 
 def usage_with(usage: Usage, failed: Sequence[FailedRequest]) -> Usage:

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from crew.journal.events import Event, StoredEvent
 from crew.journal.records.audit import AuditEntry
-from crew.journal.records.costs import CallRow
 from crew.journal.records.exchanges import ExchangeEnd
 from crew.journal.records.notices import MakeNotices, make_no_notices
 from crew.journal.records.rows import Notice, Record, RunRow, Write
+from crew.journal.records.spent.costs import CallRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from tools.clock import Clock, Timer

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from agents.costs.refusal import BudgetRefusal
 from crew.journal.call_text import MAX_CALL, call_text
 from crew.journal.query import CallDecision, Decision
 from tools.approval import Remember
@@ -152,7 +153,24 @@ class PlanApproval:
         return ()
 
 
-Question = Approval | UnknownOutcome | Inquiry | PlanApproval
+@dataclass(frozen=True, slots=True)
+class BudgetQuestion:
+    """Why the run is paused: a budget has no room for a model call. It stands as one call."""
+
+    calls: tuple[PendingCall, ...]
+    full: BudgetRefusal
+    kind: Literal["budget"] = "budget"
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny", "edit")
+    made_by: ClassVar[Decision] = "approve"
+    refusal: ClassVar[Decision] = "deny"
+
+    @property
+    def involved(self) -> tuple[PendingCall, ...]:
+        """No call of a tool waits for the answer."""
+        return ()
+
+
+Question = Approval | UnknownOutcome | Inquiry | PlanApproval | BudgetQuestion
 
 
 def question_text(question: Question) -> str:
@@ -165,6 +183,8 @@ def question_text(question: Question) -> str:
             return "\n".join([f"approve?{read}", *lines])
         case UnknownOutcome():
             return "\n".join(["had started when its process died; has it acted?", *lines])
+        case BudgetQuestion(full=full):
+            return f"spend more? {full.text}"
         case PlanApproval():
             tasks = [task for one in question.calls for task in one.call.arguments["tasks"]]
             shown = [f"{one['id']} ({one['agent']}): {one['ask']}" for one in tasks]

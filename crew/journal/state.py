@@ -15,7 +15,7 @@ from agents.events import (
     Warned,
 )
 from agents.messages import CrewMessage, UserMessage
-from crew.journal.branches import Branch, GroupState
+from crew.journal.branches import Branch, GroupState, note_found
 from crew.journal.call_text import call_key
 from crew.journal.decided import content_of, remembered_by
 from crew.journal.events import (
@@ -34,19 +34,19 @@ from crew.journal.events import (
     RunStatus,
     StoredEvent,
     Unplayable,
-    status_of,
+    status_after,
     usage_of,
 )
 from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.parts import BranchEvent, branch_of, calls_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import NO_QUERY, Answer, Query
-from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
+from crew.journal.questions import BudgetQuestion, Inquiry, PlanApproval, Question, UnknownOutcome
+from crew.journal.records.spent.budgets import NO_BUDGET, BudgetState
 from crew.journal.remembered.events import DocumentsShown, Tainted
 from crew.journal.remembered.sources import ShownPassage
 from crew.journal.said import Said, answered, asked
 from tools.limits.deadline import Limits
-from tools.search import FOUND, TOOL_SEARCH, newest_found
 
 # The codes of the warning by which a member of a group fails.
 MEMBER_CODES = frozenset({"member_failed", "member_timeout"})
@@ -114,6 +114,8 @@ class RunState:
     denials: Counter[str] = field(default_factory=Counter)
     # what pauses have asked, and what was answered
     said: list[Said] = field(default_factory=list)
+    # what follows from a budget without room
+    budget: BudgetState = NO_BUDGET
     # the last answer of any agent
     last_answer: str = ""
     last_agent: str = ""
@@ -133,7 +135,7 @@ class RunState:
             case RunStarted():
                 self._start(event)
             case RunDone() | RunFailed():
-                self.status = status_of(event.reason)
+                self.status = status_after(event)
                 self.active_seconds = event.duration_seconds
                 self.stages = event.stages if isinstance(event, RunDone) else self.stages
             case HandedOff():
@@ -165,6 +167,8 @@ class RunState:
         if isinstance(event, Shown):
             # one whose tool was called again after a crash is shown once
             self.shows = [one for one in self.shows if one.call_id != event.call_id] + [event]
+        elif isinstance(event, Warned):
+            self.budget = self.budget.after(event)
         elif isinstance(event, Tainted) and event.source not in self.taint:
             self.taint = (*self.taint, event.source)
         elif isinstance(event, DocumentsShown):
@@ -213,15 +217,8 @@ class RunState:
                     self.inner.pop(branch.key_of(event.result.call_id), None)
                 if branch.has_direct_answer and not (event.task or event.within):
                     self.last_answer, self.last_agent = branch.answer or "", event.agent_id
-                self._find_tools(event)
+                note_found(event, self.found_tools)
                 self._end_question()
-
-    def _find_tools(self, event: ToolReturned) -> None:
-        """Show an agent the tools that it finds from its next answer on; the newest ones."""
-        if event.result.tool == TOOL_SEARCH:
-            key = event.agent_id, event.task or event.within
-            found = str(event.result.facts.get(FOUND, ""))
-            self.found_tools[key] = newest_found(self.found_tools.get(key, ()), found.split())
 
     def _pause(self, event: Paused) -> None:
         self.question, self.paused_agent_id = event.question, event.agent_id
@@ -260,7 +257,7 @@ class RunState:
         if says_something:
             self.said.append(answered(event.answer))
         self.remembered |= remembered_by(self.question, event.answer)
-        if not event.expired and not isinstance(self.question, UnknownOutcome):
+        if not event.expired and not isinstance(self.question, UnknownOutcome | BudgetQuestion):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
             self.handoffs, self.main.rounds = 0, 0
@@ -270,7 +267,9 @@ class RunState:
                 branch.rounds = 0
         if isinstance(self.question, Inquiry):
             self._fill_in(self.question, event)
-        elif isinstance(self.question, PlanApproval) and event.expired:
+        elif isinstance(self.question, BudgetQuestion) or (
+            isinstance(self.question, PlanApproval) and event.expired
+        ):
             self.question = None
         elif isinstance(self.question, PlanApproval) and not event.answer.decides:
             # it is planned anew by the person's words

@@ -13,7 +13,6 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.audit import AuditLog
 from crew.journal.records.conversations import ChoreLog, ConversationLog
 from crew.journal.records.core import CoreLog
-from crew.journal.records.costs import CostLog
 from crew.journal.records.documents import DocumentLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter
@@ -36,6 +35,8 @@ from crew.journal.records.rows import (
     Write,
 )
 from crew.journal.records.schedules import ScheduleLog
+from crew.journal.records.spent.budgets import BudgetLog
+from crew.journal.records.spent.costs import CostLog
 from crew.journal.records.vectors import VectorLog
 from crew.journal.records.watch import Watch
 
@@ -300,6 +301,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def costs(self) -> CostLog:
         """What calls of models have cost."""
+        ...
+
+    @property
+    def budgets(self) -> BudgetLog:
+        """What is used of budgets."""
         ...
 
     @property

@@ -22,7 +22,6 @@ from crew.journal.outlets import (
     current_run,
 )
 from crew.journal.records.audit import AuditEntry
-from crew.journal.records.costs import CallRow
 from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart
 from crew.journal.records.rows import (
     Appended,
@@ -31,6 +30,7 @@ from crew.journal.records.rows import (
     Record,
     RunRow,
 )
+from crew.journal.records.spent.costs import CallRow
 from crew.journal.wire import to_run_event
 from tools.clock import rfc3339
 

@@ -7,7 +7,7 @@ from pydantic_core import from_json
 
 from agents.events import AgentResponded
 from crew.engine.endings import ended_row
-from crew.journal.events import RunDone, RunFailed, encode_event, status_of
+from crew.journal.events import RunDone, RunFailed, encode_event, status_after
 from crew.journal.records.rows import PAGE, IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.replay import apply_records, read_event
 from crew.journal.state import RunState
@@ -147,7 +147,7 @@ def _open_end(records: list[Record], run_id: str) -> list[Record]:
     event, _ = read_event(records[-1], run_id)
     if not isinstance(event, RunDone | RunFailed):
         return records
-    match status_of(event.reason):
+    match status_after(event):
         case "paused":
             return records[:-1]
         case "failed":

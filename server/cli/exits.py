@@ -21,7 +21,7 @@ Folder = Annotated[
     ),
 ]
 HERE = Path()
-LIMITS = frozenset({"max_handoffs", "max_rounds"})
+LIMITS = frozenset({"max_handoffs", "max_rounds", "budget"})
 
 
 class Exit(IntEnum):

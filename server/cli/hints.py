@@ -29,6 +29,10 @@ def answer_commands(
     if question == "form":
         (call, *_) = calls
         return [f"{base} {_call(call, 'approve={…}')}", f"{base} --decision deny"]
+    if question == "budget":
+        (call, *_) = calls
+        more = _call(call, 'approve={"usd": 1}')
+        return [f"{base} {more}", f"{base} --decision deny"]
     may = [one for one in DECISIONS if all(one in call.get("may", ()) for call in calls)]
     commands = [f"{base} --decision {one}" for one in may]
     if question == "plan":

@@ -27,7 +27,7 @@ from crew.journal.events import (
     RunDone,
     RunFailed,
     RunStarted,
-    status_of,
+    status_after,
 )
 from crew.journal.planned.events import PlanEnded, TaskEnded
 from crew.journal.records.conversations import ChoreKind
@@ -193,7 +193,7 @@ class Metrics(Series):
     def _count_end(self, event: RunDone | RunFailed) -> None:
         if event.reason == "paused":
             return
-        self.runs.labels(self.crew.name, status_of(event.reason)).inc()
+        self.runs.labels(self.crew.name, status_after(event)).inc()
         self.run_seconds.observe(event.duration_seconds)
         if isinstance(event, RunDone):
             for stage, seconds in event.all_stages.items():

@@ -15,7 +15,7 @@ from agents.model import EmitModelEvent, ModelEvent, ModelNotice, ShownMessage, 
 from agents.providers.catalog import Catalog
 from agents.providers.scripted import Script, Scripted
 from agents.tokenizing.tokens import TokenRatios
-from agents.wrappers.budget import Budget, DailyUsage
+from agents.wrappers.budget import DailyUsage, WithinLimits
 from agents.wrappers.fallback import Fallback
 from agents.wrappers.priced import Priced
 from tests.support.model_server import completion, http, model_server
@@ -182,7 +182,7 @@ class Fixed:
 async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
     """Over a limit: an error where it blocks, else one warning a day; alerts come before."""
     priced = Priced(Fixed(), CostLimits(**limits).prices())
-    blocking = Budget(
+    blocking = WithinLimits(
         priced, CostLimits(**limits, block_on_cost_exceed=True), DailyUsage(), SYSTEM_CLOCK
     )
     for _ in range(calls):
@@ -190,7 +190,7 @@ async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
     with pytest.raises(ModelError, match="over cost_limits") as caught:
         await ask(blocking, user("x" * 40))
     assert caught.value.code == "budget"
-    warning = Budget(priced, CostLimits(**limits), DailyUsage(), SYSTEM_CLOCK)
+    warning = WithinLimits(priced, CostLimits(**limits), DailyUsage(), SYSTEM_CLOCK)
     received = [
         event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]
     ]
@@ -223,7 +223,7 @@ async def test_calls_at_the_same_time_exceed_a_day_by_one_call_at_most(limit: in
 
     limits = CostLimits(max_tokens_per_day=limit, block_on_cost_exceed=True)
     usage = DailyUsage()
-    models = [Budget(Slow(), limits, usage, SYSTEM_CLOCK) for _ in range(50)]
+    models = [WithinLimits(Slow(), limits, usage, SYSTEM_CLOCK) for _ in range(50)]
     tasks = [asyncio.create_task(ask(model, user("x"))) for model in models]
     tasks[0].cancel()
     results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -247,8 +247,8 @@ async def test_a_call_of_a_revision_that_does_not_block_is_waited_for():
 
     usage, limits = DailyUsage(), CostLimits(max_tokens_per_day=200)
     blocks = limits.model_copy(update={"block_on_cost_exceed": True})
-    free = Budget(Gated(), limits, usage, SYSTEM_CLOCK)
-    blocking = Budget(Fixed(), blocks, usage, SYSTEM_CLOCK)
+    free = WithinLimits(Gated(), limits, usage, SYSTEM_CLOCK)
+    blocking = WithinLimits(Fixed(), blocks, usage, SYSTEM_CLOCK)
     tasks = [asyncio.create_task(ask(model, user("x"))) for model in (free, blocking)]
     await reached.wait()
     gate.set()

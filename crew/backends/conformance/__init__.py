@@ -2,11 +2,12 @@
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
 Modules: `reading`, `writers`, `upkeep`, `purging`, `conversations`, `core`, `recall`, `documents`,
-`vectors`, `people`, `costs` (the checks), `samples` (what they write).
+`vectors`, `people`, `costs`, `budgets` (the checks), `samples` (what they write).
 """
 
 from collections.abc import Awaitable, Callable
 
+from crew.backends.conformance.budgets import CHECKS as BUDGETS
 from crew.backends.conformance.conversations import CHECKS as CONVERSATIONS
 from crew.backends.conformance.core import CHECKS as CORE
 from crew.backends.conformance.costs import CHECKS as COSTS
@@ -106,6 +107,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     *PEOPLE,
     # CostLog
     *COSTS,
+    # BudgetLog
+    *BUDGETS,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from crew.backends.conformance.samples import DAY, begin_run, is_lost, sample_records, sample_row
-from crew.journal.records.costs import CallRow, CostQuery, CostSum
 from crew.journal.records.rows import Write
+from crew.journal.records.spent.costs import CallRow, CostQuery, CostSum
 from crew.journal.store import RunStore
 
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from crew.backends.sql.statements import Statement, insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.records.costs import CallRow, CostKey, CostQuery, CostSum
+from crew.journal.records.spent.costs import CallRow, CostKey, CostQuery, CostSum
 
 # in the order of a CallRow
 CALL_COLUMNS = (

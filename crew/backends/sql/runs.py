@@ -6,6 +6,7 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 
 from crew.backends.sql.audit import SqlAudit
+from crew.backends.sql.budgets import SqlBudgets
 from crew.backends.sql.chores import SqlChores
 from crew.backends.sql.conversations import SqlConversations
 from crew.backends.sql.costs import SqlCosts
@@ -76,6 +77,7 @@ class SqlRuns:
         self.passage_vectors = SqlVectors(database, OF_DOCUMENTS)
         self.people = SqlPeople(database)
         self.costs = SqlCosts(database)
+        self.budgets = SqlBudgets(database)
         self.chores = SqlChores(database)
         self.grants = SqlGrants(database)
         self.outbox = SqlOutbox(database)

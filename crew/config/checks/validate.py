@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from crew.config.checks.agents import check_agents
+from crew.config.checks.costs.budgets import check_budgets
 from crew.config.checks.costs.prices import check_prices
 from crew.config.checks.models import check_models
 from crew.config.checks.no_effect import find_no_effect
@@ -47,6 +48,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_agents(files, crew, known_tools, tools.sets),
         *check_models(files, crew),
         *check_prices(files, crew),
+        *check_budgets(files, crew),
         *check_thinking(files, crew),
         *check_prompts(files, crew),
         *check_groups(files, crew),

@@ -1,4 +1,4 @@
 """What calls of models may cost, by the files of a crew.
 
-`prices` (of a model, wherever the files say it), `lists` (of prices that others keep).
+`prices` (of a model, wherever the files say it), `lists` (of prices that others keep), `budgets`.
 """

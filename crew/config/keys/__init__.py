@@ -2,5 +2,5 @@
 
 `matters` (what the POST of a hook asks), `models` (which model a file means), `outputs` (routes by
 typed answers, and vocabularies), `memory`, `documents`, `embeddings` (of both), `gate` (of
-reloads), `replay` (how runs are kept).
+reloads), `budgets`, `replay` (how runs are kept).
 """

@@ -8,6 +8,7 @@ from agents.config import AgentConfig
 from agents.context.shape import ContextConfig
 from agents.endpoint import ProviderConfig
 from agents.limits import AfterUntrusted
+from crew.config.keys.budgets import BudgetConfig
 from crew.config.keys.conversations import ConversationsConfig, HelpersConfig
 from crew.config.keys.documents import CollectionConfig
 from crew.config.keys.gate import ReloadGate
@@ -294,6 +295,8 @@ class CrewConfig(Shape):
     """Collections of documents that agents search and read, by name."""
     helpers: HelpersConfig = HelpersConfig()
     """Models that name and summarise conversations, learn, and describe documents."""
+    budgets: dict[Name, BudgetConfig] = {}
+    """What calls of models may cost together, by name."""
     replay: ReplayConfig = ReplayConfig()
     """What `crew record` leaves out of what it keeps."""
     reload_gate: ReloadGate | None = None

@@ -44,6 +44,12 @@ def leading_branches(parts: RunParts) -> list[Branch]:
     return [branch for branch in members if branch.answer is None and branch.failed is None]
 
 
+def works_in_parts(parts: RunParts) -> bool:
+    """Return whether a group, or a plan, is at work."""
+    group, plan = parts.group, parts.plan
+    return (plan is not None and plan.is_working) or (group is not None and not group.ended)
+
+
 def open_branches(parts: RunParts) -> list[Branch]:
     """Return the branches that may go on now."""
     out, inner = leading_branches(parts), parts.inner

@@ -4,5 +4,5 @@
 `grants` (approvals that outlive their run), `notices` (messages to channels), `schedules` (how far
 each has come), `conversations` (threads of runs), `exchanges` (what a run changes in one), `core`
 (core memory), `recall` (recall memory), `documents` (their texts, and what words find), `vectors`
-(of both), `costs` (of calls of models), `people` (all that is kept of a user).
+(of both), `spent` (what models cost), `people` (all that is kept of a user).
 """

@@ -8,8 +8,8 @@ from agents.costs.usage import NO_USAGE, Usage
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.query import DEFAULT_PRIORITY, SourceKind
 from crew.journal.records.audit import AuditEntry
-from crew.journal.records.costs import CallRow
 from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart, Refused
+from crew.journal.records.spent.costs import CallRow
 
 # of a run that was not claimed since its start
 FIRST_EPOCH = 1

@@ -6,7 +6,7 @@ from agents.context.blocks import as_data, cut_to
 from agents.events import ModelCalled
 from agents.helper import Helper
 from agents.model import EmitModelEvent, ModelEvent, RequestEnded
-from crew.engine.paying import call_row
+from crew.engine.spending.paying import call_row
 from crew.journal.records.conversations import Exchange
 from crew.runs.runs import Runs
 

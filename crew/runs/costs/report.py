@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from agents.costs.prices import Prices
 from agents.costs.usage import NANOS, Usage
-from crew.journal.records.costs import CostKey, CostQuery, CostSum
+from crew.journal.records.spent.costs import CostKey, CostQuery, CostSum
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 

@@ -313,7 +313,7 @@ class RunView:
             case "paused":
                 agent = escape(data["agent_id"])
                 head = f"[bold yellow]⏸ paused: {agent} waits for your answer[/]"
-            case "max_handoffs" | "max_rounds" | "cancelled" | "abandoned":
+            case "max_handoffs" | "max_rounds" | "budget" | "cancelled" | "abandoned":
                 head = f"[bold yellow]⚠ stopped: {data['reason']}[/]"
             case reason:
                 head = f"[bold green]✔ {reason}[/]"

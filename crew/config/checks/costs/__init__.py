@@ -1,1 +1,1 @@
-"""Checks of what calls of models cost: `prices`."""
+"""Checks of what calls of models cost: `prices`, `budgets`."""

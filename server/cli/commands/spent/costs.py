@@ -15,7 +15,7 @@ from agents.costs.prices import FREE
 from crew.config.costs.prices import used_models
 from crew.config.crew_files import CrewFiles
 from crew.crew import check
-from crew.journal.records.costs import CostKey
+from crew.journal.records.spent.costs import CostKey
 from crew.journal.store import RunStore
 from crew.runs.costs.report import CostReport, PriceList, cost_report, parse_keys
 from server.cli.exits import HERE, Folder, say_none

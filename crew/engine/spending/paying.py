@@ -8,9 +8,10 @@ from zoneinfo import ZoneInfo
 from agents.costs.prices import nanos_of
 from agents.events import ModelCalled
 from agents.model import RequestEnded
+from crew.budgets.estimates import AnswerLengths
 from crew.journal.branches import Branch
-from crew.journal.records.costs import CallRow
 from crew.journal.records.rows import RunRow
+from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
 from tools.clock import rfc3339
 
@@ -73,7 +74,12 @@ class Paying:
     """Keeps what the requests of one run have cost."""
 
     def __init__(
-        self, state: RunState, row: RunRow, zone: ZoneInfo, keep: Callable[[CallRow], None]
+        self,
+        state: RunState,
+        row: RunRow,
+        zone: ZoneInfo,
+        lengths: AnswerLengths,
+        keep: Callable[[CallRow], None],
     ) -> None:
         """Of a run.
 
@@ -81,9 +87,11 @@ class Paying:
             state: of the run.
             row: of the run.
             zone: of the crew.
+            lengths: learns how long answers are.
             keep: gets each row.
         """
         self.state, self.row, self.zone, self.keep = state, row, zone, keep
+        self.lengths = lengths
         self._attempts: Counter[tuple[int, str]] = Counter()
 
     def note(self, event: ModelCalled, now: datetime) -> None:
@@ -92,7 +100,10 @@ class Paying:
         seq = branch.started_seq if branch is not None else self.state.seq
         key = seq, event.agent_id
         self._attempts[key] += 1
-        row = self.row
+        request, row = event.request, self.row
+        if request.outcome == "success":
+            length = request.usage.completion_tokens
+            self.lengths.add((event.agent_id, request.provider, request.model), length)
         call = call_row(
             event.request,
             event.agent_id,

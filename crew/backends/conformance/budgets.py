@@ -1,0 +1,135 @@
+"""Pots of budgets: checks of what every store promises."""
+
+import asyncio
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from crew.backends.conformance.costs import sample_call
+from crew.backends.conformance.samples import DAY, begin_run, sample_records
+from crew.journal.records.rows import Write
+from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
+from crew.journal.records.spent.costs import CallRow, CostQuery
+from crew.journal.store import RunStore
+
+CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
+TODAY, EVER = PotKey("today", "", DAY.format(1)), PotKey("ever", "ann", "")
+
+
+def sample_share(key: PotKey = TODAY, **more: object) -> Share:
+    """Return what a call reserves: 100 nano-dollars, 10 tokens."""
+    resets_at = DAY.format(2) if key.period else ""
+    return replace(Share(key, resets_at, 100, 10), **more)  # type: ignore[arg-type] # fields of Share
+
+
+def sample_reservation(id_: str, *shares: Share, run_id: str = "r1") -> Reservation:
+    """Return a reservation that ends on the third day."""
+    call = sample_call(id_, run_id=run_id, nanos=100, input=6, output=4, lost=1)
+    return Reservation(id_, run_id, shares, DAY.format(3), CALL.dump_json(call).decode())
+
+
+async def state_of(store: RunStore, key: PotKey = TODAY) -> PotState:
+    """Return a pot that is there."""
+    found = await store.budgets.pot(key)
+    assert found is not None, key
+    return found
+
+
+async def all_pots_have_room_or_none(store: RunStore) -> None:
+    """Check that nothing is reserved where one pot is full."""
+    wide = sample_share(EVER, max_nanos=10**9)
+    narrow = sample_share(max_nanos=250)
+    for number in (1, 2):
+        one = await store.budgets.reserve(sample_reservation(f"c{number}", wide, narrow))
+        assert one.is_done, one
+        assert [pot.held_calls for pot in one.pots] == [number - 1] * 2, one
+    refused = await store.budgets.reserve(sample_reservation("c3", wide, narrow))
+    assert not refused.is_done, refused
+    assert [pot.held_nanos for pot in refused.pots] == [200, 200], refused
+    assert (await state_of(store, EVER)).held_nanos == 200
+    for share in (sample_share(max_tokens=29), sample_share(max_calls=2)):
+        assert not (await store.budgets.reserve(sample_reservation("c3", share))).is_done
+    for share in (sample_share(max_tokens=30), sample_share(max_calls=3)):
+        assert share.fits(await state_of(store)), share
+
+
+async def a_written_call_settles_its_reservation(store: RunStore) -> None:
+    """Check that what was used takes the place of what was reserved, once."""
+    epoch = await begin_run(store, "r1")
+    await store.budgets.reserve(sample_reservation("c1", sample_share(EVER), sample_share()))
+    call = sample_call("c1", nanos=70, input=5, output=2)
+    await store.append(Write("r1", sample_records(2, 2), epoch=epoch, calls=[call]))
+    await store.append(Write("r1", sample_records(3, 3), epoch=epoch, calls=[call]))
+    await store.costs.record([call, sample_call("other", nanos=10**9)])
+    for key in (TODAY, EVER):
+        pot = await state_of(store, key)
+        assert (pot.nanos, pot.tokens, pot.calls) == (70, 7, 1), pot
+        assert (pot.held_nanos, pot.held_tokens, pot.held_calls) == (0, 0, 0), pot
+    assert await store.budgets.settle_lost("r1") == 0
+
+
+async def lost_calls_count_as_they_were_estimated(store: RunStore) -> None:
+    """Check that a run's are settled by who claims it, and others at their end; once."""
+    for number, run_id in enumerate(("r1", "r1", "r2"), 1):
+        await store.budgets.reserve(sample_reservation(f"c{number}", sample_share(), run_id=run_id))
+    await store.costs.record([sample_call("c1", nanos=1, input=1, output=0)])
+    assert await store.budgets.settle_lost("r1") == 1
+    assert await store.budgets.settle_lost("r1") == 0
+    # its process was not dead
+    await store.costs.record([sample_call("c2", nanos=5)])
+    pot = await state_of(store)
+    assert (pot.nanos, pot.calls, pot.held_calls) == (101, 2, 1), pot
+    assert await store.budgets.expire(DAY.format(2)) == 0
+    assert await store.budgets.expire(DAY.format(4)) == 1
+    assert await store.budgets.expire(DAY.format(4)) == 0
+    pot = await state_of(store)
+    assert (pot.nanos, pot.calls, pot.held_calls, pot.held_nanos) == (201, 3, 0, 0), pot
+    (total,) = await store.costs.sums(CostQuery())
+    assert (total.calls, total.nanos) == (3, 201), total
+
+
+async def limits_are_raised_and_warned_of_once(store: RunStore) -> None:
+    """Check what people add, and that a part of a limit is news once."""
+    assert not await store.budgets.warn(TODAY, 800)
+    await store.budgets.add(TODAY, DAY.format(2), 50, 5)
+    await store.budgets.add(TODAY, DAY.format(2), 50, 5)
+    assert (await state_of(store)).more_nanos == 100
+    one = await store.budgets.reserve(sample_reservation("c1", sample_share(max_nanos=0)))
+    assert one.is_done, one
+    warned = [await store.budgets.warn(TODAY, part) for part in (500, 500, 800, 500)]
+    assert warned == [True, False, True, False], warned
+    await store.budgets.reserve(sample_reservation("c2", sample_share(EVER)))
+    assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER, TODAY]
+    assert await store.budgets.pots(["nix"]) == []
+    # something is reserved in it
+    await store.budgets.purge(DAY.format(9))
+    assert len(await store.budgets.pots(["ever", "today"])) == 2
+    await store.budgets.expire(DAY.format(9))
+    await store.budgets.purge(DAY.format(9))
+    assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER]
+
+
+async def calls_at_the_same_time_never_exceed_a_pot(store: RunStore) -> None:
+    """Check 40 at once, each of two pots, some in another order of settling."""
+    narrow, wide = sample_share(max_nanos=1000), sample_share(EVER, max_nanos=10**6)
+
+    async def call(number: int) -> bool:
+        id_ = f"c{number}"
+        made = await store.budgets.reserve(sample_reservation(id_, wide, narrow))
+        if made.is_done:
+            await store.costs.record([sample_call(id_, nanos=100, input=6, output=4)])
+        return made.is_done
+
+    done = await asyncio.gather(*(call(number) for number in range(40)))
+    assert sum(done) == 10, done
+    pot = await state_of(store)
+    assert (pot.nanos, pot.held_nanos, pot.calls) == (1000, 0, 10), pot
+
+
+CHECKS = (
+    all_pots_have_room_or_none,
+    a_written_call_settles_its_reservation,
+    lost_calls_count_as_they_were_estimated,
+    limits_are_raised_and_warned_of_once,
+    calls_at_the_same_time_never_exceed_a_pot,
+)

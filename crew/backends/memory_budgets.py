@@ -1,0 +1,96 @@
+"""The pots of budgets, of a store that ends with its process."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from crew.backends.memory_costs import MemoryCosts
+from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
+from crew.journal.records.spent.costs import CallRow
+
+CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
+
+
+class MemoryBudgets:
+    """See BudgetLog."""
+
+    def __init__(self, costs: MemoryCosts) -> None:
+        """`costs`: of the store; it has each call that is new."""
+        self._costs = costs
+        self._pots: dict[PotKey, PotState] = {}
+        self._warned: dict[PotKey, int] = {}
+        self._held: dict[str, Reservation] = {}
+        costs.on_new = self._settle
+
+    async def reserve(self, wanted: Reservation) -> Reserved:
+        """See BudgetLog."""
+        pots = [
+            self._pots.setdefault(one.key, PotState(one.key, one.resets_at))
+            for one in wanted.shares
+        ]
+        if not all(one.fits(pot) for one, pot in zip(wanted.shares, pots, strict=True)):
+            return Reserved(False, pots)
+        for one, pot in zip(wanted.shares, pots, strict=True):
+            self._pots[one.key] = replace(
+                pot,
+                held_nanos=pot.held_nanos + one.nanos,
+                held_tokens=pot.held_tokens + one.tokens,
+                held_calls=pot.held_calls + 1,
+            )
+        self._held[wanted.id] = wanted
+        return Reserved(True, pots)
+
+    def _settle(self, call: CallRow) -> None:
+        wanted = self._held.pop(call.id, None)
+        for one in wanted.shares if wanted is not None else ():
+            pot = self._pots[one.key]
+            self._pots[one.key] = replace(
+                pot,
+                nanos=pot.nanos + (call.nanos or 0),
+                tokens=pot.tokens + call.input + call.output,
+                calls=pot.calls + 1,
+                held_nanos=pot.held_nanos - one.nanos,
+                held_tokens=pot.held_tokens - one.tokens,
+                held_calls=pot.held_calls - 1,
+            )
+
+    async def pots(self, budgets: Sequence[str]) -> list[PotState]:
+        """See BudgetLog."""
+        return [pot for key, pot in sorted(self._pots.items()) if key.budget in budgets]
+
+    async def pot(self, key: PotKey) -> PotState | None:
+        """See BudgetLog."""
+        return self._pots.get(key)
+
+    async def add(self, key: PotKey, resets_at: str, nanos: int, tokens: int) -> None:
+        """See BudgetLog."""
+        pot = self._pots.get(key, PotState(key, resets_at))
+        more_nanos, more_tokens = pot.more_nanos + nanos, pot.more_tokens + tokens
+        self._pots[key] = replace(pot, more_nanos=more_nanos, more_tokens=more_tokens)
+
+    async def warn(self, key: PotKey, thousandths: int) -> bool:
+        """See BudgetLog."""
+        if key not in self._pots or self._warned.get(key, 0) >= thousandths:
+            return False
+        self._warned[key] = thousandths
+        return True
+
+    async def settle_lost(self, run_id: str) -> int:
+        """See BudgetLog."""
+        return self._lose([one for one in self._held.values() if one.run_id == run_id])
+
+    async def expire(self, now: str, limit: int = 100) -> int:
+        """See BudgetLog."""
+        return self._lose([one for one in self._held.values() if one.until < now][:limit])
+
+    def _lose(self, found: Sequence[Reservation]) -> int:
+        self._costs.add([CALL.validate_json(one.call) for one in found])
+        return len(found)
+
+    async def purge(self, before: str) -> None:
+        """See BudgetLog."""
+        old = [key for key, pot in self._pots.items() if "" < pot.resets_at < before]
+        for key in old:
+            if not self._pots[key].held_calls:
+                del self._pots[key]

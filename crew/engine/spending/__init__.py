@@ -1,0 +1,1 @@
+"""What a run spends: `paying` (what its requests have cost), `budgets` (what bounds that)."""

@@ -1,0 +1,340 @@
+"""The budgets of one run: what its calls reserve, and what follows where there is no room."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from pydantic import TypeAdapter
+
+from agents.costs.refusal import BudgetRefusal
+from agents.errors import BudgetExceeded, ModelError
+from agents.events import Warned
+from agents.model import Meter, PaidAttempt, RequestEnded, RequestRoom
+from crew.budgets.estimates import (
+    EXPECTED_TOKENS,
+    AnswerLengths,
+    Estimate,
+    estimate,
+    input_tokens,
+    output_tokens,
+)
+from crew.budgets.room import (
+    LEAST_OUTPUT,
+    FullPot,
+    full_pots,
+    output_left,
+    share_of,
+    used_thousandths,
+    with_limits,
+)
+from crew.budgets.rules import Budget, Payer, Pot, pots_of
+from crew.crew import Crew
+from crew.engine.emitting import Recorder
+from crew.engine.spending.paying import call_row
+from crew.journal.decided import decision_on
+from crew.journal.errors import StoreError
+from crew.journal.questions import BudgetQuestion, PendingCall
+from crew.journal.records.rows import RunRow
+from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
+from crew.journal.records.spent.costs import CallRow
+from crew.journal.state import RunState
+from crew.journal.store import RunStore
+from tools.calls import ToolCall
+from tools.clock import rfc3339
+
+CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
+# between two looks at a pot in which others have reserved
+LOOK_SECONDS = 0.1
+# a reservation ends so long after the longest request
+LOST_SECONDS = 60.0
+# the pseudo-call that a person decides on
+BUDGET = "budget"
+# of a pot, beside the parts of its limit: that it has none left
+ALL_USED = 1001
+
+
+class RunBudgets:
+    """What bounds the costs of one run."""
+
+    def __init__(
+        self, crew: Crew, state: RunState, row: RunRow, store: RunStore, record: Recorder
+    ) -> None:
+        """Of a run.
+
+        Args:
+            crew: has the budgets.
+            state: of the run.
+            row: of the run: it says from which pots it is paid.
+            store: has the pots.
+            record: records warnings.
+        """
+        self.crew, self.state, self.row = crew, state, row
+        self.store, self.record = store, record
+        self.budgets: tuple[Budget, ...] = crew.budgets
+        self.payer = Payer.of(row)
+        # why a call was not made; the first one, with its agent
+        self.held: tuple[str, BudgetRefusal] | None = None
+        self._told_pots: set[tuple[PotKey, int]] = set()
+
+    @property
+    def bounds_something(self) -> bool:
+        """Whether any budget counts calls of the run."""
+        return bool(self.budgets)
+
+    def meter(self, agent_id: str) -> Meter | None:
+        """Return what reserves for an agent's calls; None: nothing bounds them."""
+        return _AgentMeter(self, agent_id) if self.bounds_something else None
+
+    async def settle_lost(self) -> None:
+        """Count calls that an earlier process was making as they were estimated."""
+        if self.bounds_something:
+            await self.store.budgets.settle_lost(self.row.run_id)
+
+    def hold(self, agent_id: str, refusal: BudgetRefusal) -> None:
+        """Note that a call of an agent was not made."""
+        if self.held is None:
+            self.held = agent_id, refusal
+
+    @contextlib.contextmanager
+    def holding(self, agent_id: str) -> Iterator[None]:
+        """Note a call of an agent that is not made in this block."""
+        try:
+            yield
+        except BudgetExceeded as error:
+            self.hold(agent_id, error.refusal)
+
+    async def begin(self, agent_id: str, attempt: PaidAttempt) -> RequestRoom:
+        """See Meter."""
+        now = self.store.now()
+        pots = pots_of(
+            self.budgets, self.payer, attempt.agent_id, attempt.alias, now, self.crew.zone
+        )
+        if not pots:
+            return RequestRoom()
+        attempt = _bounded(attempt, pots)
+        try:
+            async with self.crew.recipe.budget_lines.turn([one.key for one in pots]):
+                return await self._reserve(agent_id, attempt, pots)
+        except StoreError as error:
+            if all(one.budget.then == "warn" for one in pots):
+                return RequestRoom()
+            text = f"the store does not say what is used of budgets: {error}"
+            raise ModelError("budget_unknown", text) from None
+
+    async def _reserve(
+        self, agent_id: str, attempt: PaidAttempt, pots: Sequence[Pot]
+    ) -> RequestRoom:
+        """Reserve in all pots; raises BudgetExceeded, StoreError."""
+        clock, is_waiting = self.crew.clock, False
+        until = clock.monotonic() + max(one.budget.wait_seconds for one in pots)
+        while True:
+            shares = [share_of(one, self._estimate(attempt, one.budget)) for one in pots]
+            reserved = await self.store.budgets.reserve(self._reservation(attempt, shares))
+            if reserved.is_done:
+                await self._tell(agent_id, pots, shares, reserved.pots)
+                is_last = self._is_last(pots, shares, reserved.pots)
+                if is_last:
+                    text = "a budget has room for no further call: it answers with what it has"
+                    self._warn(agent_id, "budget_end", text)
+                return RequestRoom(attempt.max_tokens, is_last)
+            wanted = max(self._output(attempt, one.budget) for one in pots)
+            come_in = max(self._estimate(attempt, one.budget).input for one in pots)
+            left = output_left(shares, reserved.pots, come_in, attempt.prices)
+            if LEAST_OUTPUT <= left < wanted:
+                text = f"the answer may have {left:,} tokens: a budget has no more room"
+                self._warn(agent_id, "budget_clipped", text)
+                attempt = replace(attempt, max_tokens=left)
+                continue
+            full = full_pots(pots, shares, reserved.pots)
+            if all(one.is_held for one in full) and clock.monotonic() < until:
+                if not is_waiting:
+                    is_waiting = True
+                    self._warn(
+                        agent_id, "budget_wait", f"other calls have reserved: {full[0].text}"
+                    )
+                await clock.sleep(LOOK_SECONDS)
+                continue
+            raise BudgetExceeded(self._refusal(full[0]))
+
+    def _estimate(self, attempt: PaidAttempt, budget: Budget) -> Estimate:
+        counted = attempt.prompt_tokens
+        if budget.then == "end":
+            counted += attempt.last_tokens
+        come_in = input_tokens(counted, is_exact=attempt.is_exact)
+        return estimate(come_in, self._output(attempt, budget), attempt.prices)
+
+    def _output(self, attempt: PaidAttempt, budget: Budget) -> int:
+        lengths: AnswerLengths = self.crew.recipe.answer_lengths
+        key = attempt.agent_id, attempt.provider, attempt.model
+        return output_tokens(budget.reserve, attempt.max_tokens, lengths.likely(key))
+
+    def _reservation(self, attempt: PaidAttempt, shares: Sequence[Share]) -> Reservation:
+        now, row = self.store.now(), self.row
+        dearest = max(shares, key=lambda one: one.tokens)
+        seconds = LOST_SECONDS + max(
+            (one.timeout_seconds for one in self.crew.config.providers.values()), default=0.0
+        )
+        lost = call_row(
+            RequestEnded(attempt.provider, attempt.model, "lost", 0.0, id=attempt.id),
+            attempt.agent_id,
+            now,
+            self.crew.zone,
+            run_id=row.run_id,
+            seq=self.state.seq,
+            user_id=row.user_id,
+            owner=row.owner,
+            conversation_id=row.conversation_id,
+        )
+        output = dearest.tokens - attempt.prompt_tokens
+        lost = replace(
+            lost,
+            input=attempt.prompt_tokens,
+            output=max(0, output),
+            nanos=dearest.nanos if attempt.prices is not None else None,
+            price=attempt.prices.source if attempt.prices is not None else "",
+            estimated=1,
+            lost=1,
+        )
+        until = rfc3339(now + timedelta(seconds=max(seconds, 2 * LOST_SECONDS)))
+        return Reservation(attempt.id, row.run_id, shares, until, CALL.dump_json(lost).decode())
+
+    def _is_last(
+        self, pots: Sequence[Pot], shares: Sequence[Share], states: Sequence[PotState]
+    ) -> bool:
+        """Return whether a budget that ends runs has no room for another call like this one."""
+        for pot, share, state in zip(pots, shares, states, strict=True):
+            if pot.budget.then != "end":
+                continue
+            after = replace(
+                state,
+                held_nanos=state.held_nanos + share.nanos,
+                held_tokens=state.held_tokens + share.tokens,
+                held_calls=state.held_calls + 1,
+            )
+            if not share.fits(after):
+                return True
+        return False
+
+    async def _tell(
+        self,
+        agent_id: str,
+        pots: Sequence[Pot],
+        shares: Sequence[Share],
+        states: Sequence[PotState],
+    ) -> None:
+        """Tell of parts of limits that are used, each once a pot; of all of it where it is open."""
+        for pot, share, state in zip(pots, shares, states, strict=True):
+            closed = with_limits(pot, share)
+            used = used_thousandths(closed, state)
+            passed = [one for one in pot.budget.warn if used >= one]
+            is_over = pot.budget.then == "warn" and not closed.fits(state)
+            part = ALL_USED if is_over else max(passed, default=0)
+            if not part or (pot.key, part) in self._told_pots:
+                continue
+            self._told_pots.add((pot.key, part))
+            if not await self.store.budgets.warn(pot.key, part):
+                continue
+            if is_over:
+                text = full_pots([pot], [closed], [state])[0].text
+            else:
+                name, source = pot.budget.name, pot.budget.source
+                of = f" of {pot.key.value}" if pot.key.value else ""
+                text = f"budget {name}{of}: {used / 10:.0f} % of its limit is used ({source})"
+            self._warn(agent_id, "budget", text)
+
+    def _warn(self, agent_id: str, code: str, text: str, model: str = "") -> None:
+        name = self.crew.name_of(agent_id)
+        self.record(Warned(code, text, agent_id, name, model=model))
+
+    def _refusal(self, full: FullPot) -> BudgetRefusal:
+        budget = full.pot.budget
+        then = budget.then
+        if then == "model" and self.state.budget.model == budget.model:
+            # there is no room for that one, either
+            then = "block"
+        return BudgetRefusal(
+            budget.name,
+            full.pot.key.value,
+            full.pot.key.period,
+            then,
+            full.text,
+            full.unit,
+            full.used,
+            full.limit,
+            full.wants,
+            budget.source,
+            full.pot.resets_at,
+            budget.model,
+        )
+
+    def question(self, agent_id: str, refusal: BudgetRefusal) -> BudgetQuestion:
+        """Return the question to a person where a budget has no room."""
+        shown = {
+            "budget": refusal.budget,
+            "pot": refusal.value,
+            "used": round(refusal.used, 9),
+            "limit": round(refusal.limit, 9),
+            "wants": round(refusal.wants, 9),
+            "unit": refusal.unit,
+        }
+        names = sorted(self.crew.agents[agent_id].by_client_model)
+        amount = {"type": "number", "exclusiveMinimum": 0}
+        properties: dict[str, object] = {
+            "usd": {**amount, "description": "USD more for this pot."},
+            "tokens": {"type": "integer", "minimum": 1, "description": "Tokens more for it."},
+        }
+        if names:
+            text = "Answers in place of the agents' own, for the rest of the run."
+            properties["model"] = {"type": "string", "enum": names, "description": text}
+        schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        schema["minProperties"] = 1
+        call = ToolCall(BUDGET, BUDGET, shown)
+        asked = PendingCall(agent_id, call, source=BUDGET, schema=schema, may=BudgetQuestion.usual)
+        return BudgetQuestion((asked,), refusal)
+
+    async def apply_answer(self) -> None:
+        """Do what a person has decided on a budget; before it is recorded. Raises StoreError."""
+        if self.state.untold is None:
+            return
+        question, answer = self.state.untold
+        if not isinstance(question, BudgetQuestion):
+            return
+        asked, full = question.calls[0], question.full
+        decided = decision_on(asked, question, answer)
+        if decided.decision != "approve":
+            self._warn(asked.agent_id, "budget_end", f"a person has not agreed: {full.text}")
+            return
+        given = decided.arguments or {}
+        nanos = round(float(given.get("usd", 0)) * 10**9)
+        tokens = int(given.get("tokens", 0))
+        if nanos or tokens:
+            key = PotKey(full.budget, full.value, full.period)
+            await self.store.budgets.add(key, full.resets_at, nanos, tokens)
+        if model := str(given.get("model", "")):
+            text = f"{model} answers from now on, as a person has decided"
+            self._warn(asked.agent_id, "budget_model", text, model)
+
+    def switch(self, agent_id: str, refusal: BudgetRefusal) -> None:
+        """Let another model answer from now on."""
+        text = f"{refusal.model} answers from now on: {refusal.text}"
+        self._warn(agent_id, "budget_model", text, refusal.model)
+
+
+def _bounded(attempt: PaidAttempt, pots: Sequence[Pot]) -> PaidAttempt:
+    """Return a call with the longest answer that it may have, where a budget needs one."""
+    is_worst = any(one.budget.reserve == "worst" for one in pots)
+    if is_worst and attempt.max_tokens is None:
+        return replace(attempt, max_tokens=EXPECTED_TOKENS)
+    return attempt
+
+
+class _AgentMeter:
+    """See Meter."""
+
+    def __init__(self, budgets: RunBudgets, agent_id: str) -> None:
+        self._budgets, self._agent_id = budgets, agent_id
+
+    async def begin(self, attempt: PaidAttempt) -> RequestRoom:
+        """See Meter."""
+        return await self._budgets.begin(self._agent_id, attempt)

@@ -1,0 +1,141 @@
+"""The pots of budgets: what is used, what is reserved, and by which calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from agents.events import Warned
+
+
+class PotKey(NamedTuple):
+    """One pot."""
+
+    budget: str
+    # of the budget's scope: a run, a user, an agent
+    value: str
+    # when its period begins, as RFC 3339; "" for one without end
+    period: str
+
+
+@dataclass(frozen=True, slots=True)
+class PotState:
+    """What is in a pot. Amounts of money are nano-dollars."""
+
+    key: PotKey
+    # when it is empty again, as RFC 3339; "": never
+    resets_at: str
+    nanos: int = 0
+    tokens: int = 0
+    calls: int = 0
+    # reserved for calls that are made now
+    held_nanos: int = 0
+    held_tokens: int = 0
+    held_calls: int = 0
+    # what people have added to the limit
+    more_nanos: int = 0
+    more_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a call reserves in one pot, and how much that may have; None: there is no limit."""
+
+    key: PotKey
+    resets_at: str
+    nanos: int
+    tokens: int
+    max_nanos: int | None = None
+    max_tokens: int | None = None
+    max_calls: int | None = None
+
+    def fits(self, pot: PotState, *, held: bool = True) -> bool:
+        """Return whether there is room for it; `held`: beside what others have reserved."""
+        others = (pot.held_nanos, pot.held_tokens, pot.held_calls) if held else (0, 0, 0)
+        nanos = pot.nanos + others[0] + self.nanos
+        tokens = pot.tokens + others[1] + self.tokens
+        calls = pot.calls + others[2] + 1
+        return (
+            (self.max_nanos is None or nanos <= self.max_nanos + pot.more_nanos)
+            and (self.max_tokens is None or tokens <= self.max_tokens + pot.more_tokens)
+            and (self.max_calls is None or calls <= self.max_calls)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What a call reserves, in all its pots or in none."""
+
+    # of the call
+    id: str
+    run_id: str
+    shares: Sequence[Share]
+    # when it ends by itself, as RFC 3339
+    until: str
+    # the row of the call as it is estimated, as JSON: it counts so if it is lost
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """How a reservation ended: the pots as they were before it."""
+
+    is_done: bool
+    pots: Sequence[PotState]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """What follows in a run from a budget without room."""
+
+    # that answers in place of the agents' own; "": they have their own
+    model: str = ""
+    # no further call is made
+    ends: bool = False
+
+    def after(self, event: Warned) -> "BudgetState":
+        """Return it after a warning of a budget."""
+        if event.code == "budget_end":
+            return BudgetState(self.model, ends=True)
+        return BudgetState(event.model, self.ends) if event.model else self
+
+
+NO_BUDGET = BudgetState()
+
+
+class BudgetLog(Protocol):
+    """Keeps pots. A call that is written settles what was reserved for it. Raises StoreError."""
+
+    async def reserve(self, wanted: Reservation) -> Reserved:
+        """Reserve in all pots, or in none where one has no room."""
+        ...
+
+    async def pots(self, budgets: Sequence[str]) -> list[PotState]:
+        """Return the pots of some budgets, of all periods that are kept."""
+        ...
+
+    async def pot(self, key: PotKey) -> PotState | None:
+        """Return one."""
+        ...
+
+    async def add(self, key: PotKey, resets_at: str, nanos: int, tokens: int) -> None:
+        """Add to the limit of a pot, until its period is over."""
+        ...
+
+    async def warn(self, key: PotKey, thousandths: int) -> bool:
+        """Note that a part of a pot's limit is used; whether that is the first time."""
+        ...
+
+    async def settle_lost(self, run_id: str) -> int:
+        """Count what a run has reserved as it was estimated: no process makes these calls.
+
+        Returns how many there were.
+        """
+        ...
+
+    async def expire(self, now: str, limit: int = 100) -> int:
+        """Do the same with reservations that have ended by themselves; how many there were."""
+        ...
+
+    async def purge(self, before: str) -> None:
+        """Delete pots with a period that was over before a time (RFC 3339)."""
+        ...
