@@ -61,6 +61,8 @@ class Recipe:
     model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
     answer_lengths: AnswerLengths = field(default_factory=AnswerLengths, compare=False)
+    # calls for which budgets had no room, by budget and what followed
+    budget_refusals: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
     budget_lines: PotLines = field(default_factory=PotLines, compare=False)
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     health: Health = field(default_factory=Health, compare=False)
@@ -94,6 +96,7 @@ class Recipe:
             model_guards=Guards(clock),
             token_ratios=TokenRatios(),
             answer_lengths=AnswerLengths(),
+            budget_refusals=Counter(),
             budget_lines=PotLines(),
             quirk_tables=QuirkTables(),
             health=Health(),

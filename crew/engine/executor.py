@@ -23,6 +23,7 @@ from crew.engine.members import (
 )
 from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
+from crew.engine.spending.bounds import budget_question
 from crew.engine.spending.budgets import RunBudgets
 from crew.engine.spending.paying import Paying
 from crew.engine.taint import Taint
@@ -205,7 +206,8 @@ class CrewExecutor:
         self._budgets.held = None
         then = "end" if state.budget.ends else refusal.then
         if then == "pause":
-            self._ends.pause(agent, self._budgets.question(agent_id, refusal), None)
+            question = budget_question(agent_id, refusal, list(agent.by_client_model))
+            self._ends.pause(agent, question, None)
         elif then == "model":
             self._budgets.switch(agent_id, refusal)
         elif then == "end":

@@ -93,6 +93,8 @@ class Query:
     model: str = ""
     # what goes with the text
     attachments: tuple[Attachment, ...] = ()
+    # what the run may cost; None: as much as budgets have
+    max_usd: float | None = None
 
 
 # of a run that has not started
@@ -150,6 +152,8 @@ class Answer:
     by: str = ""
     # what goes with the text
     attachments: tuple[Attachment, ...] = ()
+    # who gives it may raise budgets
+    may_spend: bool = True
 
     @property
     def says_something(self) -> bool:

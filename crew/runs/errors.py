@@ -15,6 +15,8 @@ CrewError
 ├── MayHaveBegun     whether a segment has begun is not known
 ├── TooMuchStored    the events of an owner's runs take as much as they may
 ├── TooManyWait      as many runs wait as may, of this owner or of all
+├── BudgetSpent      a budget that blocks has nothing left for the run; `resets_at` says when
+├── MayNotSpend      who answers may not raise budgets
 ├── RunEnded         the run has ended already
 ├── NoConversations  the crew keeps no conversations
 ├── UnknownConversation  there is none of this id, of this user
@@ -281,6 +283,22 @@ class StaleVersion(CrewError):
     def __init__(self, block: str, version: int) -> None:
         super().__init__(f"the version of {block} is {version} now: read it, and change that one")
         self.version = version
+
+
+class BudgetSpent(CrewError):
+    """A budget that blocks has nothing left, so that a run would fail at once."""
+
+    def __init__(self, text: str, resets_at: str) -> None:
+        """Say so; `resets_at`: when there is room again, as RFC 3339; "": never."""
+        super().__init__(text)
+        self.resets_at = resets_at
+
+
+class MayNotSpend(CrewError):
+    """A budget is raised only by who may: over HTTP with the scope `admin`."""
+
+    def __init__(self) -> None:
+        super().__init__("this token may not raise a budget: it needs the scope 'admin'")
 
 
 class RunEnded(CrewError):

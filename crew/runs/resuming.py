@@ -3,10 +3,14 @@
 from datetime import datetime
 
 from crew.crew import Crew
+from crew.engine.decisions import changed_call, wrong_decision
+from crew.errors import CrewError
 from crew.journal.events import RunResumed
 from crew.journal.query import Answer
+from crew.journal.questions import BudgetQuestion
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
+from crew.runs.errors import ChangedCall, MayNotSpend, WrongDecision
 from tools.clock import rfc3339
 
 
@@ -44,3 +48,27 @@ def resumed_event(
     name = crew.name_of(agent_id)
     of = state.conversation
     return RunResumed(row.crew, agent_id, name, request_id, answer, expired, of)
+
+
+def refused_answer(
+    answer: Answer, state: RunState, crew: Crew, *, may_decide: bool
+) -> CrewError | None:
+    """Return why a person's answer is not taken; None if it is.
+
+    Args:
+        answer: the person's.
+        state: of the paused run.
+        crew: its own.
+        may_decide: it came in a way by which calls may be decided on.
+    """
+    question = state.question
+    wrong = wrong_decision(answer, question, crew.agents)
+    if question is not None and not may_decide:
+        wrong = "this pause asks about calls; decide on them by POST"
+    if wrong:
+        return WrongDecision(wrong)
+    if isinstance(question, BudgetQuestion) and not answer.may_spend:
+        return MayNotSpend()
+    if text := changed_call(answer, question):
+        return ChangedCall(text)
+    return None

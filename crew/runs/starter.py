@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from typing import assert_never
 
-from crew.engine.decisions import changed_call, wrong_decision
 from crew.engine.masking import masked_answer, masked_query
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import (
@@ -29,10 +28,11 @@ from crew.journal.records.rows import (
     StatusDiffers,
 )
 from crew.journal.state import RunState
+from crew.runs.costs.pots import require_room
 from crew.runs.errors import (
     AlreadyStarted,
     AnsweredTooLate,
-    ChangedCall,
+    BudgetSpent,
     Draining,
     KeyReused,
     MayHaveBegun,
@@ -41,13 +41,12 @@ from crew.runs.errors import (
     UnknownAgent,
     UnknownModel,
     UnknownRun,
-    WrongDecision,
     conversation_refusal,
     key_taken,
 )
 from crew.runs.factory import RunFactory
 from crew.runs.request import RunRequest
-from crew.runs.resuming import is_over, no_answer, resumed_event
+from crew.runs.resuming import is_over, no_answer, refused_answer, resumed_event
 from crew.runs.run import Run, new_run_id
 from crew.runs.upkeep.room import Room
 from tools.clock import rfc3339
@@ -118,6 +117,11 @@ class RunStarter:
             source=asked.source.kind,
             source_name=asked.source.name,
         )
+        try:
+            await require_room(self.store, crew, row)
+        except (BudgetSpent, StoreError):
+            self.revisions.release(crew)
+            raise
         first = query.agent_id or crew.entry_point
         name = crew.name_of(first)
         event = RunStarted(crew.name, first, name, asked.request_id, query, conversation)
@@ -221,15 +225,10 @@ class RunStarter:
                 # the deadline holds, wherever it is seen first
                 answer, asked, expired = no_answer(row), RunRequest(row.request_id), True
             is_answer = not expired and ends is None
-            wrong = wrong_decision(answer, state.question, crew.agents) if is_answer else None
-            if state.question is not None and not may_decide and is_answer:
-                wrong = "this pause asks about calls; decide on them by POST"
-            if wrong:
+            refused = refused_answer(answer, state, crew, may_decide=may_decide)
+            if is_answer and refused is not None:
                 self.revisions.release(crew)
-                raise WrongDecision(wrong)
-            if text := changed_call(answer, state.question):
-                self.revisions.release(crew)
-                raise ChangedCall(text)
+                raise refused
             answer = masked_answer(answer, crew.secrets)
             event = resumed_event(row, crew, state, answer, asked.request_id, expired=expired)
             running = row.resumed(asked.request_id)

@@ -120,6 +120,10 @@ COMMANDS = {
         "commands.spent.costs",
         "Show what calls of models have cost, the dearest first.",
     ),
+    "budgets": (
+        "commands.spent.budgets",
+        "Show what is used of each budget in its present period, the fullest pot first.",
+    ),
     "prices": (
         "commands.spent.prices",
         "Show what the models of a crew cost, where that is said, and how old it is.",

@@ -10,6 +10,7 @@ from server.http.bodies import (
     TIME,
     AnswerBody,
     ForkBody,
+    PotBody,
     QueryBody,
     ReplayBody,
     ReplaysBody,
@@ -29,9 +30,9 @@ from server.http.endpoints import (
 from server.http.endpoints.documents import DOCUMENTS
 from server.http.endpoints.rehearsed import checked, kept, replays
 from server.http.endpoints.remembered import REMEMBERED
-from server.http.endpoints.spent import costs
+from server.http.endpoints.spent import budgets, costs
 from server.http.openapi import answers
-from server.http.openapi.costs import CostsAnswer
+from server.http.openapi.costs import BudgetsAnswer, CostsAnswer, PotAnswer
 from server.http.openapi.parameters import (
     AFTER,
     EVENT_PARAMETERS,
@@ -68,7 +69,7 @@ from server.http.operations import (
 
 RUN = f"{API}/runs/{{run_id}}"
 # of a body, and of what starts or answers a run
-STARTS = (409, *BODY, 422, 503)
+STARTS = (402, 409, *BODY, 422, 503)
 STREAM: Answers = {200: (SSE, None), 204: None}
 KEYED = (KEY,)
 MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
@@ -283,6 +284,16 @@ OPERATIONS = (
             pattern="^[0-9]{1,5}[mhd]$",
             wrong="is a length of time, such as 7d",
         ),
+    ),
+    get_operation(f"{API}/budgets", "read", budgets.show_budgets, BudgetsAnswer, (503,)),
+    post_operation(
+        f"{API}/budgets/{{name}}/{{pot}}",
+        "admin",
+        budgets.add_to_budget,
+        200,
+        PotAnswer,
+        (404, *BODY, 422, 503),
+        PotBody,
     ),
     get_operation(f"{API}/grants", "answer", grants.list_grants, answers.GrantsAnswer, (503,)),
     ApiOperation(

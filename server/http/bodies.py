@@ -156,6 +156,8 @@ class StartBody(Body):
     """Whom the run is for; the token's owner unless given. Another one needs the scope `act_as`."""
     conversation_id: Annotated[str, Field(pattern=ID)] | None = None
     """The conversation that the run goes on with; an unknown one is begun."""
+    max_usd: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    """What the run may cost, beside what budgets allow; then it fails."""
     model: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     """One of `settings.client_models`, for the agents that take the model of a request."""
 
@@ -167,6 +169,21 @@ class QueryBody(StartBody, _AnswerFields):
     """What is asked or answered; with a decision it may be missing, or is the reason."""
     run_id: Annotated[str, Field(pattern=ID)] | None = None
     """The paused run that is answered."""
+
+
+class PotBody(Body):
+    """What is added to the limit of a pot."""
+
+    add_usd: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    """USD more."""
+    add_tokens: Annotated[int, Field(gt=0, le=10**12, strict=True)] | None = None
+    """Tokens more."""
+
+    @model_validator(mode="after")
+    def _require_some(self) -> "PotBody":
+        if self.add_usd is None and self.add_tokens is None:
+            raise ValueError("give add_usd or add_tokens")
+        return self
 
 
 class ConversationBody(Body):

@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -15,6 +17,7 @@ from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.errors import (
     AttachmentRefused,
     BlockRefused,
+    BudgetSpent,
     ChangedCall,
     ConversationAsks,
     ConversationBusy,
@@ -24,6 +27,7 @@ from crew.runs.errors import (
     ItemRefused,
     KeyReused,
     MayHaveBegun,
+    MayNotSpend,
     NoConversations,
     NotForkable,
     NotPaused,
@@ -57,6 +61,7 @@ TITLES = {
     401: "Unauthorized",
     403: "Forbidden",
     404: "Not found",
+    402: "Payment required",
     405: "Method not allowed",
     408: "Request timeout",
     409: "Conflict",
@@ -132,6 +137,16 @@ async def _answer_too_many(request: Request, error: Exception) -> Response:
     assert isinstance(error, TooManyWait), "registered for it"
     status = 503 if error.of_all else 429
     return ProblemResponse(HttpProblem(status, str(error), headers=RETRY_AFTER))
+
+
+async def _answer_spent(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BudgetSpent), "registered for it"
+    headers, again = {}, error.resets_at or None
+    if again is not None:
+        left = datetime.fromisoformat(again) - services_of(request).runs.store.now()
+        headers["Retry-After"] = str(max(1, ceil(left.total_seconds())))
+    more = {"resets_at": again}
+    return ProblemResponse(HttpProblem(402, str(error), headers=headers, more=more))
 
 
 async def _answer_misconfigured(request: Request, error: Exception) -> Response:
@@ -255,6 +270,8 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     NotRetryable: _with_status(409),
     RunEnded: _with_status(409),
     TooManyWait: _answer_too_many,
+    BudgetSpent: _answer_spent,
+    MayNotSpend: _with_status(403),
     TooMuchStored: _with_status(429),
     KeyReused: _with_status(422),
     Draining: _answer_draining,

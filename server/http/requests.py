@@ -60,6 +60,7 @@ class ForkRequest:
 RunRequest = StartRequest | ResumeRequest
 # parameters beside a body
 NONE: frozenset[str] = frozenset()
+OF_RUN = "is that of the run, when a run_id is given"
 
 
 async def parse_run_request(
@@ -115,12 +116,19 @@ def _start_of(
         raise HttpProblem(403, f"resume_agent_id: {text}", [("resume_agent_id", text)])
     history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
     priority = _priority(body, caller)
-    conversation_id = body.conversation_id or ""
-    model = body.model or ""
+    conversation_id, model = body.conversation_id or "", body.model or ""
     if model and model not in settings.client_models:
         raise bad_request([("model", f"settings.client_models does not name {model!r}")])
     query = Query(
-        body.query, history, start, body.deltas, priority, user_id, conversation_id, model
+        body.query,
+        history,
+        start,
+        body.deltas,
+        priority,
+        user_id,
+        conversation_id,
+        model,
+        max_usd=body.max_usd,
     )
     return StartRequest(query, read_attachments(body.attachments))
 
@@ -135,34 +143,17 @@ def _priority(body: StartBody, caller: Caller) -> int:
 
 
 def _answer_of(body: QueryBody, caller: Caller) -> Answer:
-    if body.resume_agent_id is not None:
-        raise bad_request([("run_id", "cannot be given together with resume_agent_id")])
-    if body.model is not None:
-        raise bad_request([("run_id", "cannot be given together with model")])
-    if body.history:
-        raise bad_request([("history", "is that of the run, when a run_id is given")])
-    if body.priority is not None:
-        raise bad_request([("priority", "is that of the run, when a run_id is given")])
-    if body.conversation_id is not None:
-        raise bad_request([("conversation_id", "is that of the run, when a run_id is given")])
+    for name in ("resume_agent_id", "model"):
+        if getattr(body, name):
+            raise bad_request([("run_id", f"cannot be given together with {name}")])
+    for name in ("history", "priority", "conversation_id", "max_usd"):
+        if getattr(body, name) not in (None, []):
+            raise bad_request([(name, OF_RUN)])
     return _answer(body, caller)
 
 
 def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
-    decisions = tuple(
-        CallDecision(
-            one.call_id,
-            one.decision,
-            one.agent_id,
-            one.reason,
-            one.result,
-            one.hash,
-            one.arguments,
-            one.remember,
-            one.patterns,
-        )
-        for one in body.decisions
-    )
+    decisions = tuple(CallDecision(**dict(one)) for one in body.decisions)
     return Answer(
         body.query,
         body.decision,
@@ -171,6 +162,7 @@ def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
         body.deltas,
         decisions,
         caller.name,
+        may_spend="admin" in caller.scopes,
     )
 
 

@@ -59,6 +59,8 @@ class Metrics(Series):
         self.keeping: set[tuple[str, str]] = set()
         # requests for vectors that are counted, by model and outcome
         self.embeddings_counted: dict[tuple[str, str], int] = {}
+        # calls for which budgets had no room that are counted, by budget and what followed
+        self.refused_counted: dict[tuple[str, str], int] = {}
         # restarts that are counted, of each server
         self.mcp_counted: dict[str, int] = {}
         self._workers: Gauge | None = None
@@ -158,6 +160,24 @@ class Metrics(Series):
         for key, count in counts.items():
             self.embedding_requests.labels(*key).inc(count - self.embeddings_counted.get(key, 0))
             self.embeddings_counted[key] = count
+
+    def set_budgets(
+        self,
+        pots: Mapping[str, tuple[float, float]],
+        refused: Mapping[tuple[str, str], int],
+    ) -> None:
+        """Set how full budgets are.
+
+        Args:
+            pots: by budget: of its fullest pot the part that is used; the USD that are reserved.
+            refused: by budget and what followed: calls for which it had no room.
+        """
+        for name, (ratio, reserved) in pots.items():
+            self.budget_used.labels(name).set(ratio)
+            self.budget_reserved.labels(name).set(reserved)
+        for key, count in refused.items():
+            self.budget_refused.labels(*key).inc(count - self.refused_counted.get(key, 0))
+            self.refused_counted[key] = count
 
     def set_mcp(self, statuses: Iterable[ServerStatus]) -> None:
         """Set how the MCP servers are now."""

@@ -90,6 +90,21 @@ class Series:
             "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
         )
         self.cost = counter("crew_cost_usd", "Cost by the models' prices.", "agent", "model")
+        self.budget_used = Gauge(
+            "crew_budget_used_ratio",
+            "Of the fullest pot of a budget, the part that is used.",
+            ["budget"],
+            registry=registry,
+        )
+        self.budget_reserved = Gauge(
+            "crew_budget_reserved_usd",
+            "USD that are reserved for calls that are made now.",
+            ["budget"],
+            registry=registry,
+        )
+        self.budget_refused = counter(
+            "crew_budget_refused", "Calls for which a budget had no room.", "budget", "then"
+        )
         self.unpriced = counter(
             "crew_unpriced_calls", "Requests to models without a known price.", "model"
         )

@@ -47,6 +47,7 @@ def begin_at_zero(
         series.notices.labels(channel, outcome)
     for schedule, outcome in product(crew.config.schedules, SCHEDULE_OUTCOMES):
         series.schedules.labels(schedule, outcome)
+    _begin_budgets(series, crew)
     for agent in crew.agents.values():
         _begin_agent(series, agent)
     for tool in tools:
@@ -73,6 +74,11 @@ def _begin_tool(series: Series, tool: str) -> None:
     series.stall_seconds.labels(tool)
     for outcome in TOOL_OUTCOMES:
         series.tool_calls.labels(tool, outcome)
+
+
+def _begin_budgets(series: Series, crew: Crew) -> None:
+    for budget in crew.budgets:
+        series.budget_refused.labels(budget.name, budget.then)
 
 
 def _begin_agent(series: Series, agent: Agent) -> None:

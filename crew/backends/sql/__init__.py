@@ -2,8 +2,8 @@
 
 `statements` (one text for both databases, and what differs), `transactions` (steps that a database
 plays), `conversations` and `chores` (threads of runs), `deletion` (of a conversation), `remembered`
-(memory, documents, people), `costs` (of calls of models), `audit` (who did what), `grants`
-(approvals that outlive their run), `outbox` (notices that are not sent yet), `schedules` (how far
-each has come), `runs` (rows, lists, claims, cancellations, revisions), `listing` (the statement
-that lists runs).
+(memory, documents, people), `costs` (of calls of models), `budgets` (their pots), `audit` (who did
+what), `grants` (approvals that outlive their run), `outbox` (notices that are not sent yet),
+`schedules` (how far each has come), `runs` (rows, lists, claims, cancellations, revisions),
+`listing` (the statement that lists runs).
 """

@@ -1,1 +1,5 @@
-"""What a run spends: `paying` (what its requests have cost), `budgets` (what bounds that)."""
+"""What a run spends.
+
+`paying` (what its requests have cost), `bounds` (what a call needs, what a person is shown),
+`budgets` (what bounds them).
+"""

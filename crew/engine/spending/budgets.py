@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from pydantic import TypeAdapter
 
+from agents.costs.prices import nanos_of
 from agents.costs.refusal import BudgetRefusal
 from agents.errors import BudgetExceeded, ModelError
 from agents.events import Warned
 from agents.model import Meter, PaidAttempt, RequestEnded, RequestRoom
 from crew.budgets.estimates import (
-    EXPECTED_TOKENS,
     AnswerLengths,
     Estimate,
     estimate,
@@ -31,16 +31,16 @@ from crew.budgets.room import (
 from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
 from crew.engine.emitting import Recorder
+from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
 from crew.engine.spending.paying import call_row
 from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
-from crew.journal.questions import BudgetQuestion, PendingCall
+from crew.journal.questions import BudgetQuestion
 from crew.journal.records.rows import RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
 from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
-from tools.calls import ToolCall
 from tools.clock import rfc3339
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
@@ -48,8 +48,6 @@ CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 LOOK_SECONDS = 0.1
 # a reservation ends so long after the longest request
 LOST_SECONDS = 60.0
-# the pseudo-call that a person decides on
-BUDGET = "budget"
 # of a pot, beside the parts of its limit: that it has none left
 ALL_USED = 1001
 
@@ -71,11 +69,16 @@ class RunBudgets:
         """
         self.crew, self.state, self.row = crew, state, row
         self.store, self.record = store, record
-        self.budgets: tuple[Budget, ...] = crew.budgets
         self.payer = Payer.of(row)
         # why a call was not made; the first one, with its agent
         self.held: tuple[str, BudgetRefusal] | None = None
         self._told_pots: set[tuple[PotKey, int]] = set()
+
+    @property
+    def budgets(self) -> Sequence[Budget]:
+        """All of the crew, and that of the run's request."""
+        own = bound_of_request(self.state.query)
+        return self.crew.budgets if own is None else (*self.crew.budgets, own)
 
     @property
     def bounds_something(self) -> bool:
@@ -93,6 +96,7 @@ class RunBudgets:
 
     def hold(self, agent_id: str, refusal: BudgetRefusal) -> None:
         """Note that a call of an agent was not made."""
+        self.crew.recipe.budget_refusals[refusal.budget, refusal.then] += 1
         if self.held is None:
             self.held = agent_id, refusal
 
@@ -112,7 +116,8 @@ class RunBudgets:
         )
         if not pots:
             return RequestRoom()
-        attempt = _bounded(attempt, pots)
+        attempt = with_bound(attempt, pots)
+        require_price(attempt, pots)
         try:
             async with self.crew.recipe.budget_lines.turn([one.key for one in pots]):
                 return await self._reserve(agent_id, attempt, pots)
@@ -268,31 +273,6 @@ class RunBudgets:
             budget.model,
         )
 
-    def question(self, agent_id: str, refusal: BudgetRefusal) -> BudgetQuestion:
-        """Return the question to a person where a budget has no room."""
-        shown = {
-            "budget": refusal.budget,
-            "pot": refusal.value,
-            "used": round(refusal.used, 9),
-            "limit": round(refusal.limit, 9),
-            "wants": round(refusal.wants, 9),
-            "unit": refusal.unit,
-        }
-        names = sorted(self.crew.agents[agent_id].by_client_model)
-        amount = {"type": "number", "exclusiveMinimum": 0}
-        properties: dict[str, object] = {
-            "usd": {**amount, "description": "USD more for this pot."},
-            "tokens": {"type": "integer", "minimum": 1, "description": "Tokens more for it."},
-        }
-        if names:
-            text = "Answers in place of the agents' own, for the rest of the run."
-            properties["model"] = {"type": "string", "enum": names, "description": text}
-        schema = {"type": "object", "properties": properties, "additionalProperties": False}
-        schema["minProperties"] = 1
-        call = ToolCall(BUDGET, BUDGET, shown)
-        asked = PendingCall(agent_id, call, source=BUDGET, schema=schema, may=BudgetQuestion.usual)
-        return BudgetQuestion((asked,), refusal)
-
     async def apply_answer(self) -> None:
         """Do what a person has decided on a budget; before it is recorded. Raises StoreError."""
         if self.state.untold is None:
@@ -306,7 +286,7 @@ class RunBudgets:
             self._warn(asked.agent_id, "budget_end", f"a person has not agreed: {full.text}")
             return
         given = decided.arguments or {}
-        nanos = round(float(given.get("usd", 0)) * 10**9)
+        nanos = nanos_of(float(given.get("usd", 0)))
         tokens = int(given.get("tokens", 0))
         if nanos or tokens:
             key = PotKey(full.budget, full.value, full.period)
@@ -319,14 +299,6 @@ class RunBudgets:
         """Let another model answer from now on."""
         text = f"{refusal.model} answers from now on: {refusal.text}"
         self._warn(agent_id, "budget_model", text, refusal.model)
-
-
-def _bounded(attempt: PaidAttempt, pots: Sequence[Pot]) -> PaidAttempt:
-    """Return a call with the longest answer that it may have, where a budget needs one."""
-    is_worst = any(one.budget.reserve == "worst" for one in pots)
-    if is_worst and attempt.max_tokens is None:
-        return replace(attempt, max_tokens=EXPECTED_TOKENS)
-    return attempt
 
 
 class _AgentMeter:

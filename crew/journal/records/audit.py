@@ -12,6 +12,7 @@ AuditAction = Literal[
     "fork",
     "delete",
     "reload",
+    "budget",
     "revoke",
     "memory",
     "export",

@@ -1,4 +1,4 @@
 """What the runs of a crew have cost.
 
-`report` (sums, as commands and the API show them).
+`report` (sums, as commands and the API show them), `pots` (of budgets).
 """

@@ -88,6 +88,9 @@ class Maintenance:
             log.info("the store can be written again")
         await self.runs.apply_cancellations()
         await self._end_pauses()
+        if self.runs.crew.budgets:
+            # of processes that have ended while they called a model
+            await store.budgets.expire(rfc3339(store.now()))
         # one batch in each round, so that others who use the store do not wait long
         is_due = self.clock.monotonic() - self._purged >= PURGE_SECONDS
         if is_due and not await self._purge() and not await self.storage.keep_within(self.runs):
@@ -160,6 +163,7 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     calls_before = rfc3339(now - timedelta(days=KEEP_CALLS_DAYS))
     days_before = (now - timedelta(days=KEEP_SUMS_DAYS)).date().isoformat()
     purged += await runs.store.costs.purge(calls_before, days_before)
+    await runs.store.budgets.purge(calls_before)
     return purged > 0
 
 

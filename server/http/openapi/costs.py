@@ -62,3 +62,46 @@ class CostsAnswer(TypedDict):
 
     rows: list[CostSumAnswer]
     total: CostSumAnswer
+
+
+class AmountsAnswer(TypedDict):
+    """How much, of each kind."""
+
+    usd: float
+    tokens: int
+    calls: int
+
+
+class PotLimits(TypedDict):
+    """How much there may be, of each kind, with what people have added; null: no limit."""
+
+    usd: float | None
+    tokens: int | None
+    calls: int | None
+
+
+class PotAnswer(TypedDict):
+    """A pot of a budget, in its present period."""
+
+    budget: str
+    scope: str
+    per: str
+    # of the scope: a user, an agent; "" of the crew
+    pot: str
+    period: str | None
+    resets_at: str | None
+    used: AmountsAnswer
+    reserved: AmountsAnswer
+    limit: PotLimits
+    # the largest part of a limit that is used
+    ratio: float
+    # at the end of the period, if it goes on so
+    forecast: AmountsAnswer | None
+    then: str | dict[str, str]
+    source: str
+
+
+class BudgetsAnswer(TypedDict):
+    """The pots of the present periods, the fullest first."""
+
+    budgets: list[PotAnswer]

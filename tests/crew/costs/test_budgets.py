@@ -9,7 +9,7 @@ import pytest
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import CallDecision
 from crew.journal.records.spent.costs import CostQuery
-from crew.runs.errors import WrongDecision
+from crew.runs.errors import BudgetSpent, WrongDecision
 from tests.support.crews import Played, play, write_crew
 
 # a run of this crew uses 26 tokens: 12 in, 14 out
@@ -44,7 +44,7 @@ def codes(run: Played) -> list[str]:
 
 @pytest.mark.parametrize(
     "limit",
-    [{"tokens": 100}, {"usd": 0.135}, {"calls": 2}, {"tokens": 10**6, "usd": 0.135, "calls": 99}],
+    [{"tokens": 100}, {"usd": 0.135}, {"tokens": 10**6, "usd": 0.135, "calls": 99}],
     ids=str,
 )
 async def test_a_run_without_room_fails(tmp_path: Path, limit: dict[str, Any]):
@@ -58,6 +58,27 @@ async def test_a_run_without_room_fails(tmp_path: Path, limit: dict[str, Any]):
     assert "(crew.yaml:" in error["content"]
     assert "free again at " in error["content"]
     assert third.row.usage.total_tokens == 0
+
+
+async def test_a_run_that_would_fail_at_once_is_not_begun(tmp_path: Path):
+    """Nothing is left; where something is, its call may fit."""
+    folder = crew_with(tmp_path, {"calls": 2})
+    with pytest.raises(BudgetSpent, match="2 calls of 2 calls used") as caught:
+        await runs_of(folder, 3)
+    assert caught.value.resets_at
+
+
+async def test_what_a_request_may_cost(tmp_path: Path):
+    """By its own bound, never above a budget; a model without a price is not called."""
+    folder = crew_with(tmp_path, {"tokens": 1000})
+    crew = load_crew(folder)
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        for usd, status in ((0.2, "completed"), (0.05, "failed")):
+            run = await play(crew, query=Query("hello", max_usd=usd), runs=runs)
+            assert run.row.status == status
+        (error,) = run.of("error")
+    assert error["content"].startswith("budget max_usd of ")
+    assert "(the request)" in error["content"]
 
 
 async def test_a_person_may_allow_more(tmp_path: Path):

@@ -1,1 +1,4 @@
-"""What models cost: `costs` (what was spent), `prices` (of the models of a crew)."""
+"""What models cost.
+
+`costs` (what was spent), `prices` (of the models of a crew), `budgets` (how full they are).
+"""

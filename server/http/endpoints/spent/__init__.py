@@ -1,1 +1,1 @@
-"""What models cost: `costs` (sums of what was spent)."""
+"""What models cost: `costs` (sums of what was spent), `budgets` (their pots)."""

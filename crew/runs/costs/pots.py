@@ -1,0 +1,144 @@
+"""The pots of a crew's budgets: how full they are, and whether a run may begin."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agents.costs.usage import NANOS
+from crew.budgets.periods import period_of
+from crew.budgets.room import full_pots, used_thousandths, with_limits
+from crew.budgets.rules import Budget, Payer, Pot
+from crew.crew import Crew
+from crew.journal.records.rows import RunRow
+from crew.journal.records.spent.budgets import PotKey, PotState, Share
+from crew.journal.store import RunStore
+from crew.runs.errors import BudgetSpent
+
+# what the smallest call takes
+LEAST_TOKENS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPot:
+    """A pot of a budget, in its present period."""
+
+    pot: Pot
+    state: PotState
+    # how far the period is, from 0 to 1; None: it has no end
+    passed: float | None
+
+    @property
+    def used(self) -> float:
+        """The largest part of its limits that is used, from 0 on."""
+        return used_thousandths(_closed(self.pot), self.state) / 1000
+
+    def document(self) -> dict[str, Any]:
+        """Return it as programs get it."""
+        state, budget = self.state, self.pot.budget
+        limits = budget.limits
+        more_usd = state.more_nanos / NANOS
+        limit = {
+            "usd": None if limits.nanos is None else limits.nanos / NANOS + more_usd,
+            "tokens": None if limits.tokens is None else limits.tokens + state.more_tokens,
+            "calls": limits.calls,
+        }
+        return {
+            "budget": budget.name,
+            "scope": budget.scope,
+            "per": budget.per,
+            "pot": state.key.value,
+            "period": state.key.period or None,
+            "resets_at": self.pot.resets_at or None,
+            "used": _amounts(state.nanos, state.tokens, state.calls),
+            "reserved": _amounts(state.held_nanos, state.held_tokens, state.held_calls),
+            "limit": limit,
+            "ratio": round(self.used, 6),
+            "forecast": self._forecast(),
+            "then": budget.then if budget.then != "model" else {"model": budget.model},
+            "source": budget.source,
+        }
+
+    def _forecast(self) -> dict[str, float] | None:
+        """Return what is used at the end of the period, if it goes on so; None: none is known."""
+        if not self.passed:
+            return None
+        state, part = self.state, self.passed
+        return {
+            "usd": round(state.nanos / NANOS / part, 9),
+            "tokens": round(state.tokens / part),
+            "calls": round(state.calls / part),
+        }
+
+
+def _amounts(nanos: int, tokens: int, calls: int) -> dict[str, float]:
+    return {"usd": nanos / NANOS, "tokens": tokens, "calls": calls}
+
+
+def _closed(pot: Pot, tokens: int = 0) -> Share:
+    return with_limits(pot, Share(pot.key, pot.resets_at, 0, tokens))
+
+
+async def present_pots(store: RunStore, crew: Crew) -> list[ShownPot]:
+    """Return the pots of the present periods, the fullest first; raises StoreError.
+
+    A budget of the crew has one even where nothing was used.
+    """
+    now, found = store.now(), []
+    states = await store.budgets.pots([one.name for one in crew.budgets])
+    for budget in crew.budgets:
+        start, end = period_of(budget.per, now, crew.zone)
+        known = [one for one in states if one.key[0] == budget.name and one.key.period == start]
+        if not known and budget.scope == "crew":
+            known = [PotState(PotKey(budget.name, "", start), end)]
+        passed = _passed(start, end, now)
+        found += [ShownPot(Pot(budget, one.key, end), one, passed) for one in known]
+    return sorted(found, key=lambda one: (-one.used, one.state.key))
+
+
+def _passed(start: str, end: str, now: datetime) -> float | None:
+    if not end:
+        return None
+    first, last = datetime.fromisoformat(start), datetime.fromisoformat(end)
+    return (now - first) / (last - first)
+
+
+async def require_room(store: RunStore, crew: Crew, row: RunRow) -> None:
+    """Refuse a run that would fail at once: a budget that blocks has nothing left.
+
+    Raises:
+        BudgetSpent: that is so.
+        StoreError: the store failed.
+    """
+    payer, now = Payer.of(row), store.now()
+    for budget in crew.budgets:
+        pot = _pot_of_run(budget, payer, now, crew)
+        if pot is None:
+            continue
+        state = await store.budgets.pot(pot.key)
+        share = _closed(pot, LEAST_TOKENS)
+        full = full_pots([pot], [share], [state]) if state is not None else ()
+        if full and not full[0].is_held:
+            raise BudgetSpent(full[0].text, pot.resets_at)
+
+
+def _pot_of_run(budget: Budget, payer: Payer, now: datetime, crew: Crew) -> Pot | None:
+    """Return the pot that all calls of a run are paid from; None: it is not known before."""
+    counts_all = not (budget.agents or budget.models)
+    if budget.then != "block" or budget.scope in ("run", "agent") or not counts_all:
+        return None
+    value = payer.value(budget.scope, "")
+    if value is None:
+        return None
+    start, end = period_of(budget.per, now, crew.zone)
+    return Pot(budget, PotKey(budget.name, value, start), end)
+
+
+def fullest(pots: Sequence[ShownPot]) -> Mapping[str, tuple[float, float]]:
+    """Return by budget how full its fullest pot is, and the USD that are reserved in all."""
+    found: dict[str, tuple[float, float]] = {}
+    for one in pots:
+        ratio, reserved = found.get(one.pot.budget.name, (0.0, 0.0))
+        usd = one.state.held_nanos / NANOS
+        found[one.pot.budget.name] = max(ratio, one.used), reserved + usd
+    return found

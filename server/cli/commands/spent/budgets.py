@@ -1,0 +1,69 @@
+"""How full the pots of a crew's budgets are: `crew budgets`."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from crew.crew import Crew
+from crew.journal.store import RunStore
+from crew.runs.costs.pots import present_pots
+from server.cli.exits import HERE, Folder, say_none
+from server.cli.opening import load, open_to_look
+from tools.text.texts import visible, visible_json
+
+NONE = "crew.yaml has no budgets, or nothing was used of them"
+UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls"}
+
+
+def budgets(
+    folder: Folder = HERE,
+    as_lines: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """Show what is used of each budget in its present period, the fullest pot first.
+
+    Example: [bold]crew budgets examples/it-support[/]
+    """
+    crew = load(folder, None, asks=False)
+    store = open_to_look(folder)
+    found = asyncio.run(_look(store, crew)) if store is not None else []
+    if not found:
+        say_none(NONE, as_document=as_lines)
+    for one in found:
+        if as_lines:
+            print(visible_json(json.dumps(one, ensure_ascii=False)))
+        else:
+            print(visible(_line(one)))
+
+
+async def _look(store: RunStore, crew: Crew) -> list[dict[str, Any]]:
+    try:
+        return [one.document() for one in await present_pots(store, crew)]
+    finally:
+        await store.aclose()
+
+
+def _line(pot: Mapping[str, Any]) -> str:
+    parts = ", ".join(_amounts(pot))
+    of = f" of {pot['pot']}" if pot["pot"] else ""
+    until = f", until {pot['resets_at']}" if pot["resets_at"] else ""
+    return f"{pot['budget']}{of}: {pot['ratio']:.0%} used: {parts}{until} ({pot['source']})"
+
+
+def _amounts(pot: Mapping[str, Any]) -> Iterator[str]:
+    for name, unit in UNITS.items():
+        limit = pot["limit"][name]
+        if limit is None:
+            continue
+        held, forecast = pot["reserved"][name], pot["forecast"]
+        reserved = f" (and {_number(held)} reserved)" if held else ""
+        goes_on = f", {_number(forecast[name])} at this rate" if forecast else ""
+        yield f"{_number(pot['used'][name])}{reserved} of {_number(limit)} {unit}{goes_on}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
