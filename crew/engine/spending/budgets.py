@@ -134,8 +134,11 @@ class RunBudgets:
         clock, is_waiting = self.crew.clock, False
         until = clock.monotonic() + max(one.budget.wait_seconds for one in pots)
         while True:
-            shares = [share_of(one, self._estimate(attempt, one.budget)) for one in pots]
-            reserved = await self.store.budgets.reserve(self._reservation(attempt, shares))
+            estimates = [self._estimate(attempt, one.budget) for one in pots]
+            shares = [share_of(one, made) for one, made in zip(pots, estimates, strict=True)]
+            dearest = max(estimates, key=lambda one: one.tokens)
+            reservation = self._reservation(attempt, shares, dearest)
+            reserved = await self.store.budgets.reserve(reservation)
             if reserved.is_done:
                 await self._tell(agent_id, pots, shares, reserved.pots)
                 is_last = self._is_last(pots, shares, reserved.pots)
@@ -143,10 +146,9 @@ class RunBudgets:
                     text = "a budget has room for no further call: it answers with what it has"
                     self._warn(agent_id, "budget_end", text)
                 return RequestRoom(attempt.max_tokens, is_last)
-            wanted = max(self._output(attempt, one.budget) for one in pots)
-            come_in = max(self._estimate(attempt, one.budget).input for one in pots)
+            come_in = max(one.input for one in estimates)
             left = output_left(shares, reserved.pots, come_in, attempt.prices)
-            if LEAST_OUTPUT <= left < wanted:
+            if LEAST_OUTPUT <= left < max(one.output for one in estimates):
                 text = f"the answer may have {left:,} tokens: a budget has no more room"
                 self._warn(agent_id, "budget_clipped", text)
                 attempt = replace(attempt, max_tokens=left)
@@ -174,9 +176,10 @@ class RunBudgets:
         key = attempt.agent_id, attempt.provider, attempt.model
         return output_tokens(budget.reserve, attempt.max_tokens, lengths.likely(key))
 
-    def _reservation(self, attempt: PaidAttempt, shares: Sequence[Share]) -> Reservation:
+    def _reservation(
+        self, attempt: PaidAttempt, shares: Sequence[Share], dearest: Estimate
+    ) -> Reservation:
         now, row = self.store.now(), self.row
-        dearest = max(shares, key=lambda one: one.tokens)
         seconds = LOST_SECONDS + max(
             (one.timeout_seconds for one in self.crew.config.providers.values()), default=0.0
         )
@@ -191,12 +194,11 @@ class RunBudgets:
             owner=row.owner,
             conversation_id=row.conversation_id,
         )
-        output = dearest.tokens - attempt.prompt_tokens
         lost = replace(
             lost,
-            input=attempt.prompt_tokens,
-            output=max(0, output),
-            nanos=dearest.nanos if attempt.prices is not None else None,
+            input=dearest.input,
+            output=dearest.output,
+            nanos=dearest.nanos,
             price=attempt.prices.source if attempt.prices is not None else "",
             estimated=1,
             lost=1,
