@@ -69,14 +69,14 @@ class ModelConfig(Shape):
 
 
 class CostLimits(Shape):
-    """What an agent may use. Days are UTC, and counted in each process."""
+    """What an agent may use; the limits of a day are a budget, over restarts and machines."""
 
     max_tokens_per_call: Annotated[int, Field(gt=0)] | None = None
     """Of one model call, prompt (estimated) and `max_tokens` together."""
     max_tokens_per_day: Annotated[int, Field(gt=0)] | None = None
     """Of all of the agent's calls of a day."""
     max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
-    """By the two prices below."""
+    """By the prices of its model. As long as anything is left a call is made."""
     alert_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
     """The part of a day's limit from which a warning is given."""
     block_on_cost_exceed: bool = False

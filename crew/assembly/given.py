@@ -6,7 +6,6 @@ from typing import Protocol
 from agents.config import ModelConfig
 from agents.model import Model
 from agents.tokenizing.tokens import TokenRatios
-from agents.wrappers.budget import DailyUsage
 from agents.wrappers.places import Places
 from tools.clock import Clock
 from tools.context import FindSecret
@@ -78,11 +77,6 @@ class Given(Protocol):
     @property
     def jitter(self) -> Jitter:
         """Of waits before retries."""
-        ...
-
-    @property
-    def daily_usage(self) -> dict[str, DailyUsage]:
-        """Of each agent, by its id; shared by all revisions of the crew."""
         ...
 
     @property

@@ -11,10 +11,10 @@ from agents.costs.prices import Prices
 from agents.errors import ProviderError
 from agents.model import Model
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
-from agents.wrappers.budget import DailyUsage, WithinLimits
 from agents.wrappers.fallback import Fallback
 from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
+from agents.wrappers.short import ShortCalls
 from crew.assembly.given import Given
 from crew.config.costs.prices import prices_of
 from crew.config.crew_files import CrewFiles
@@ -130,5 +130,5 @@ def make_model(
         model = catalog.model(primary, extras[0], prices=prices[0])
     if config.max_concurrent is not None:
         model = Limited(model, config.max_concurrent, given.places)
-    usage = given.daily_usage.setdefault(agent_id, DailyUsage())
-    return WithinLimits(model, config.cost_limits, usage, given.clock)
+    limits = config.cost_limits
+    return model if limits.max_tokens_per_call is None else ShortCalls(model, limits)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from agents.quirks import QuirkTables
 from agents.tokenizing.tokens import TokenRatios
-from agents.wrappers.budget import DailyUsage
 from agents.wrappers.health import Health
 from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows
@@ -51,8 +50,7 @@ class Recipe:
     clock: Clock = SYSTEM_CLOCK
     # of waits before retries
     jitter: Jitter = random.random
-    # the rest is shared by all revisions of the crew; by agents' ids
-    daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
+    # the rest is shared by all revisions of the crew
     places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
     secrets: Secrets = field(default_factory=Secrets, compare=False)
     # of tools
@@ -90,7 +88,6 @@ class Recipe:
             self,
             clock=clock,
             jitter=jitter,
-            daily_usage={},
             places=Places(clock),
             guards=Guards(clock),
             model_guards=Guards(clock),

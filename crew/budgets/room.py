@@ -22,7 +22,13 @@ def share_of(pot: Pot, wanted: Estimate) -> Share:
 def with_limits(pot: Pot, share: Share) -> Share:
     """Return what a call reserves in a pot, with the limits of its budget."""
     limits = pot.budget.limits
-    return replace(share, max_nanos=limits.nanos, max_tokens=limits.tokens, max_calls=limits.calls)
+    return replace(
+        share,
+        max_nanos=limits.nanos,
+        max_tokens=limits.tokens,
+        max_calls=limits.calls,
+        is_lenient=pot.budget.is_lenient,
+    )
 
 
 def used_thousandths(share: Share, state: PotState) -> float:
@@ -76,27 +82,20 @@ def full_pots(
 
 
 def _full(pot: Pot, share: Share, state: PotState) -> FullPot:
-    held = not share.fits(state, held=False)
-    # by kind: used, reserved by others, the limit, wanted, how many of it are one
+    is_full = not share.fits(state, held=False)
+    max_nanos = _sum(share.max_nanos, state.more_nanos)
+    max_tokens = _sum(share.max_tokens, state.more_tokens)
+    nanos, tokens = share.least
+    # by kind: used, reserved by others, the limit, wanted
     kinds = {
-        "USD": (
-            state.nanos,
-            state.held_nanos,
-            _sum(share.max_nanos, state.more_nanos),
-            share.nanos,
-        ),
-        "tokens": (
-            state.tokens,
-            state.held_tokens,
-            _sum(share.max_tokens, state.more_tokens),
-            share.tokens,
-        ),
+        "USD": (state.nanos, state.held_nanos, max_nanos, nanos),
+        "tokens": (state.tokens, state.held_tokens, max_tokens, tokens),
         "calls": (state.calls, state.held_calls, share.max_calls, 1),
     }
     for unit, (used, others, limit, wants) in kinds.items():
         if limit is not None and used + others + wants > limit:
             one = NANOS if unit == "USD" else 1
-            return FullPot(pot, unit, used / one, limit / one, wants / one, not held)
+            return FullPot(pot, unit, used / one, limit / one, wants / one, not is_full)
     raise AssertionError("one of them is full")
 
 
@@ -110,6 +109,8 @@ def output_left(
     """Return how many tokens an answer may have, so that its call fits into all pots; 0: none."""
     most = 10**9
     for share, state in zip(shares, states, strict=True):
+        if share.is_lenient:
+            continue
         if share.max_calls is not None and state.calls + state.held_calls + 1 > share.max_calls:
             return 0
         if share.max_tokens is not None:

@@ -48,6 +48,8 @@ class Budget:
     model: str = ""
     reserve: Reserve = "likely"
     wait_seconds: float = 30.0
+    # a call is made as long as anything is left: the last one may go over
+    is_lenient: bool = False
 
     def counts(self, agent_id: str, model: str) -> bool:
         """Return whether calls of an agent by a model are paid from it."""

@@ -93,7 +93,7 @@ class Emitter:
         if isinstance(event, EphemeralEvent):
             if isinstance(event, ModelCalled):
                 self._record.note_request(event)
-                self._paying.note(event, journal.now())
+                await self._paying.note(event, journal.now())
             journal.publish_ephemeral(event)
             return
         match event:

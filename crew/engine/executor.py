@@ -79,10 +79,10 @@ class CrewExecutor:
         self._ends = RunEnds(crew, state, row, self._record, self._stages)
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         taint = Taint(state, crew.agents.get, self._record)
-        lengths = crew.recipe.answer_lengths
-        paying = Paying(state, row, crew.zone, lengths, journal.keep_call)
-        store = journal.outlets.store
+        store, lengths = journal.outlets.store, crew.recipe.answer_lengths
         self._budgets = RunBudgets(crew, state, row, store, self._record)
+        paid = (journal.keep_call, self._budgets.settled)
+        paying = Paying(state, row, crew.zone, lengths, *paid)
         emit = Emitter(self._record, self._questions, taint, paying, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
         contexts = Contexts(crew, state, journal.outlets.store, taint)

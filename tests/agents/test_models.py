@@ -1,6 +1,5 @@
 """Models around models: the script, the backup, the budget."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from agents.model import EmitModelEvent, ModelEvent, ModelNotice, ShownMessage, 
 from agents.providers.catalog import Catalog
 from agents.providers.scripted import Script, Scripted
 from agents.tokenizing.tokens import TokenRatios
-from agents.wrappers.budget import DailyUsage, WithinLimits
 from agents.wrappers.fallback import Fallback
-from agents.wrappers.priced import Priced
+from agents.wrappers.short import ShortCalls
 from tests.support.model_server import completion, http, model_server
 from tests.support.shown import shown_message
 from tools.clock import SYSTEM_CLOCK
@@ -170,91 +168,17 @@ class Fixed:
         return ModelReply("ok", usage=Usage(100, 50))
 
 
-@pytest.mark.parametrize(
-    ("limits", "calls"),
-    [
-        ({"max_tokens_per_call": 5}, 0),
-        ({"max_tokens_per_day": 300}, 2),
-        ({"max_cost_per_day_usd": 0.0004, "input_token_price_per_million": 2}, 2),
-    ],
-    ids=["call", "day", "cost"],
-)
-async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
-    """Over a limit: an error where it blocks, else one warning a day; alerts come before."""
-    priced = Priced(Fixed(), CostLimits(**limits).prices())
-    blocking = WithinLimits(
-        priced, CostLimits(**limits, block_on_cost_exceed=True), DailyUsage(), SYSTEM_CLOCK
-    )
-    for _ in range(calls):
-        await ask(blocking, user("x" * 40))
-    with pytest.raises(ModelError, match="over cost_limits") as caught:
-        await ask(blocking, user("x" * 40))
+async def test_a_call_may_be_too_long():
+    """Refused where the limit blocks, else made with a warning each time."""
+    long = user("x" * 40)
+    limits = CostLimits(max_tokens_per_call=5, block_on_cost_exceed=True)
+    with pytest.raises(ModelError, match=r"over cost_limits\.max_tokens_per_call = 5") as caught:
+        await ask(ShortCalls(Fixed(), limits), long)
     assert caught.value.code == "budget"
-    warning = WithinLimits(priced, CostLimits(**limits), DailyUsage(), SYSTEM_CLOCK)
-    received = [
-        event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]
-    ]
-    assert (
-        sum(
-            "over cost_limits" in event.message
-            for event in received
-            if isinstance(event, ModelNotice)
-        )
-        == 1
-    )
-    assert sum(
-        "alert_threshold" in event.message for event in received if isinstance(event, ModelNotice)
-    ) == (calls > 0)
-
-
-@pytest.mark.parametrize("limit", [1, 150, 400, 1000, 10_000])
-async def test_calls_at_the_same_time_exceed_a_day_by_one_call_at_most(limit: int):
-    """Those that wait are made when there is room, as many at the same time as there is room for."""
-    now, most = 0, 0
-
-    class Slow(Fixed):
-        async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-            nonlocal now, most
-            now, most = now + 1, max(most, now + 1)
-            for _ in range(3):
-                await asyncio.sleep(0)
-            now -= 1
-            return await super().reply(request, emit)
-
-    limits = CostLimits(max_tokens_per_day=limit, block_on_cost_exceed=True)
-    usage = DailyUsage()
-    models = [WithinLimits(Slow(), limits, usage, SYSTEM_CLOCK) for _ in range(50)]
-    tasks = [asyncio.create_task(ask(model, user("x"))) for model in models]
-    tasks[0].cancel()
-    results = await asyncio.gather(*tasks, return_exceptions=True)
-    made = sum(isinstance(one, tuple) for one in results)
-    # each call uses 150
-    assert made == min(49, -(-limit // 150))
-    assert most == min(49, max(1, made - 1))
-    refused = [one.code for one in results if isinstance(one, ModelError)]
-    assert refused == ["budget"] * (49 - made)
-
-
-async def test_a_call_of_a_revision_that_does_not_block_is_waited_for():
-    """Both count in one usage, and the one that blocks goes on when the other has ended."""
-    reached, gate = asyncio.Event(), asyncio.Event()
-
-    class Gated(Fixed):
-        async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-            reached.set()
-            await gate.wait()
-            return await super().reply(request, emit)
-
-    usage, limits = DailyUsage(), CostLimits(max_tokens_per_day=200)
-    blocks = limits.model_copy(update={"block_on_cost_exceed": True})
-    free = WithinLimits(Gated(), limits, usage, SYSTEM_CLOCK)
-    blocking = WithinLimits(Fixed(), blocks, usage, SYSTEM_CLOCK)
-    tasks = [asyncio.create_task(ask(model, user("x"))) for model in (free, blocking)]
-    await reached.wait()
-    gate.set()
-    async with asyncio.timeout(20):
-        replies = await asyncio.gather(*tasks)
-    assert [reply.content for reply, _ in replies] == ["ok", "ok"]
+    told = ShortCalls(Fixed(), CostLimits(max_tokens_per_call=5))
+    for _ in range(2):
+        _, received = await ask(told, long)
+        assert [type(one) for one in received] == [ModelNotice]
 
 
 def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -1,21 +1,54 @@
 """The budgets of a crew, as its files say them."""
 
 from agents.costs.prices import nanos_of
+from agents.helper import PREFIX
 from crew.budgets.rules import Act, Budget, BudgetLimits
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.budgets import BudgetConfig, OtherModel, thousandths
+from crew.config.keys.conversations import HELPERS
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.routing_plan import file_line
+from crew.config.routing_plan import entry_point, file_line
+
+# the budgets that agents' own limits of a day are
+COST_LIMITS = "cost_limits"
 
 
 def budgets_of(files: CrewFiles) -> tuple[Budget, ...]:
-    """Return the budgets of crew.yaml."""
+    """Return the budgets of crew.yaml, and the limits of a day that agents have."""
     crew = files.crew
     if crew is None:
         return ()
-    return tuple(
+    named = (
         budget_of(name, one, file_line(files.crew_document, ("budgets", name)))
         for name, one in crew.budgets.items()
+    )
+    entry = entry_point(files)
+    # each helper has the limits of the entry agent, by itself
+    helpers = ((f"{PREFIX}{name}", entry) for name in HELPERS)
+    agents = ((name, name) for name in crew.agents)
+    own = (_limits_of_day(files, *one) for one in (*agents, *helpers))
+    return (*named, *(one for one in own if one is not None))
+
+
+def _limits_of_day(files: CrewFiles, name: str, agent_id: str) -> Budget | None:
+    """Return the budget that the `cost_limits` of an agent are; None: it has none of a day."""
+    agent = files.agents.get(agent_id)
+    if agent is None:
+        return None
+    given = agent.cost_limits
+    usd, tokens = given.max_cost_per_day_usd, given.max_tokens_per_day
+    if usd is None and tokens is None:
+        return None
+    return Budget(
+        COST_LIMITS,
+        "agent",
+        "day",
+        BudgetLimits(None if usd is None else nanos_of(usd), tokens),
+        file_line(files.agent_files[agent_id], ("cost_limits",)),
+        frozenset({name}),
+        warn=(round(given.alert_threshold * 1000),),
+        then="block" if given.block_on_cost_exceed else "warn",
+        is_lenient=True,
     )
 
 

@@ -1,7 +1,7 @@
 """The budgets of one run: what its calls reserve, and what follows where there is no room."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -30,7 +30,6 @@ from crew.budgets.room import (
 )
 from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
-from crew.engine.emitting import Recorder
 from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
 from crew.engine.spending.paying import call_row
 from crew.journal.decided import decision_on
@@ -44,6 +43,7 @@ from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
+OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
 # between two looks at a pot in which others have reserved
 LOOK_SECONDS = 0.1
 # a reservation ends so long after the longest request
@@ -56,7 +56,12 @@ class RunBudgets:
     """What bounds the costs of one run."""
 
     def __init__(
-        self, crew: Crew, state: RunState, row: RunRow, store: RunStore, record: Recorder
+        self,
+        crew: Crew,
+        state: RunState,
+        row: RunRow,
+        store: RunStore,
+        record: Callable[[Warned], None],
     ) -> None:
         """Of a run.
 
@@ -73,6 +78,8 @@ class RunBudgets:
         # why a call was not made; the first one, with its agent
         self.held: tuple[str, BudgetRefusal] | None = None
         self._told_pots: set[tuple[PotKey, int]] = set()
+        # calls that are made now: what was in their pots before
+        self._open: dict[str, OpenCall] = {}
 
     @property
     def budgets(self) -> Sequence[Budget]:
@@ -93,6 +100,25 @@ class RunBudgets:
         """Count calls that an earlier process was making as they were estimated."""
         if self.bounds_something:
             await self.store.budgets.settle_lost(self.row.run_id)
+
+    async def settled(self, request: RequestEnded) -> None:
+        """Tell of parts of limits that are used, now that a call has ended."""
+        if (known := self._open.pop(request.id, None)) is None:
+            return
+        agent_id, pots, shares, states = known
+        usage = request.usage
+        after = [
+            replace(
+                one,
+                nanos=one.nanos + nanos_of(usage.cost_usd),
+                tokens=one.tokens + usage.total_tokens,
+                calls=one.calls + 1,
+            )
+            for one in states
+        ]
+        # what the store does not take now is told with the next call
+        with contextlib.suppress(StoreError):
+            await self._tell(agent_id, pots, shares, after, is_over=False)
 
     def hold(self, agent_id: str, refusal: BudgetRefusal) -> None:
         """Note that a call of an agent was not made."""
@@ -140,6 +166,7 @@ class RunBudgets:
             reservation = self._reservation(attempt, shares, dearest)
             reserved = await self.store.budgets.reserve(reservation)
             if reserved.is_done:
+                self._open[attempt.id] = agent_id, pots, shares, reserved.pots
                 await self._tell(agent_id, pots, shares, reserved.pots)
                 is_last = self._is_last(pots, shares, reserved.pots)
                 if is_last:
@@ -229,20 +256,25 @@ class RunBudgets:
         pots: Sequence[Pot],
         shares: Sequence[Share],
         states: Sequence[PotState],
+        *,
+        is_over: bool = True,
     ) -> None:
-        """Tell of parts of limits that are used, each once a pot; of all of it where it is open."""
+        """Tell of parts of limits that are used, each once a pot.
+
+        `is_over`: a call is made for which an open pot has no room.
+        """
         for pot, share, state in zip(pots, shares, states, strict=True):
             closed = with_limits(pot, share)
             used = used_thousandths(closed, state)
             passed = [one for one in pot.budget.warn if used >= one]
-            is_over = pot.budget.then == "warn" and not closed.fits(state)
-            part = ALL_USED if is_over else max(passed, default=0)
+            is_refused = is_over and pot.budget.then == "warn" and not closed.fits(state)
+            part = ALL_USED if is_refused else max(passed, default=0)
             if not part or (pot.key, part) in self._told_pots:
                 continue
             self._told_pots.add((pot.key, part))
             if not await self.store.budgets.warn(pot.key, part):
                 continue
-            if is_over:
+            if is_refused:
                 text = full_pots([pot], [closed], [state])[0].text
             else:
                 name, source = pot.budget.name, pot.budget.source

@@ -1,7 +1,7 @@
 """What the requests of a run to models have cost: a row for each, written with what follows."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -80,6 +80,7 @@ class Paying:
         zone: ZoneInfo,
         lengths: AnswerLengths,
         keep: Callable[[CallRow], None],
+        settled: Callable[[RequestEnded], Awaitable[None]],
     ) -> None:
         """Of a run.
 
@@ -89,12 +90,13 @@ class Paying:
             zone: of the crew.
             lengths: learns how long answers are.
             keep: gets each row.
+            settled: then gets the request.
         """
         self.state, self.row, self.zone, self.keep = state, row, zone, keep
-        self.lengths = lengths
+        self.lengths, self.settled = lengths, settled
         self._attempts: Counter[tuple[int, str]] = Counter()
 
-    def note(self, event: ModelCalled, now: datetime) -> None:
+    async def note(self, event: ModelCalled, now: datetime) -> None:
         """Keep a request that has ended."""
         branch = self._branch(event)
         seq = branch.started_seq if branch is not None else self.state.seq
@@ -117,6 +119,7 @@ class Paying:
             conversation_id=row.conversation_id,
         )
         self.keep(call)
+        await self.settled(request)
 
     def _branch(self, event: ModelCalled) -> Branch | None:
         """Return the branch of the agent that has made it; None: a helper has."""

@@ -16,7 +16,7 @@ from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
 from crew.journal.records.core import user_behind
 from crew.journal.records.documents import WAITING, Passage, StoredDocument
-from crew.runs.chores.helpers import emit_of
+from crew.runs.chores.helpers import emit_of, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
@@ -207,8 +207,8 @@ class DocumentChores:
         mask = self.runs.crew.secrets.mask
         shown = mask(cut_to(text, SHOWN_TOKENS, helper.tokenizer))
         question = as_data("documents", f"{name}\n\n{shown}")
-        emit = emit_of(self.runs, helper, user_behind(document.owner))
-        answer = await helper.ask(question, DescribeAnswer, emit)
+        of = (self.runs, helper, user_behind(document.owner))
+        answer = await helper.ask(question, DescribeAnswer, emit_of(*of), meter_of(*of))
         return mask(answer.summary)[:MAX_SUMMARY]
 
 

@@ -9,12 +9,12 @@ from agents.context.blocks import as_data
 from agents.context.plan import SummaryBlock
 from agents.errors import ModelError
 from agents.helper import Helper
-from agents.model import EmitModelEvent
+from agents.model import EmitModelEvent, Meter
 from crew.engine.endings import summary_block
 from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
 from crew.journal.records.core import user_in
 from crew.journal.said import proves
-from crew.runs.chores.helpers import emit_of, exchanges_text
+from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.conversations.conversations import one_line
 from crew.runs.runs import Runs
@@ -85,7 +85,7 @@ class HelperChores:
         place = (known.owner, known.conversation_id)
         exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED, transcripts=False)
         answer = await helper.ask(
-            exchanges_text(exchanges, helper), TitleAnswer, self._emit(helper, known)
+            exchanges_text(exchanges, helper), TitleAnswer, *self._counted(helper, known)
         )
         title = one_line(self.runs.crew.secrets.mask(answer.title))
         if not title:
@@ -115,7 +115,7 @@ class HelperChores:
         text = exchanges_text(new, helper)
         if last is not None:
             text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"
-        answer = await helper.ask(text, SummaryAnswer, self._emit(helper, known))
+        answer = await helper.ask(text, SummaryAnswer, *self._counted(helper, known))
         facts = last.facts if last is not None else ()
         kept = await self._kept(known, answer.facts, facts, new)
         mask = self.runs.crew.secrets.mask
@@ -128,8 +128,9 @@ class HelperChores:
             _taint(last, new),
         )
 
-    def _emit(self, helper: Helper, known: Conversation) -> EmitModelEvent:
-        return emit_of(self.runs, helper, user_in(known.owner), known.conversation_id)
+    def _counted(self, helper: Helper, known: Conversation) -> tuple[EmitModelEvent, Meter | None]:
+        of = (self.runs, helper, user_in(known.owner), known.conversation_id)
+        return emit_of(*of), meter_of(*of)
 
     async def _kept(
         self,

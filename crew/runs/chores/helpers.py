@@ -1,15 +1,21 @@
 """Helpers: exchanges as they are shown them, and who counts their requests."""
 
+import logging
 from collections.abc import Sequence
 
 from agents.context.blocks import as_data, cut_to
-from agents.events import ModelCalled
+from agents.events import ModelCalled, Warned
 from agents.helper import Helper
-from agents.model import EmitModelEvent, ModelEvent, RequestEnded
+from agents.model import EmitModelEvent, Meter, ModelEvent, RequestEnded
+from crew.engine.spending.budgets import RunBudgets
 from crew.engine.spending.paying import call_row
 from crew.journal.records.conversations import Exchange
+from crew.journal.records.rows import RunRow
+from crew.journal.state import RunState
 from crew.runs.runs import Runs
+from tools.clock import rfc3339
 
+log = logging.getLogger(__name__)
 # of one exchange
 MAX_EXCHANGE_TOKENS = 1500
 
@@ -28,6 +34,20 @@ def exchanges_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
         parts.append("\n".join(lines))
     short = [cut_to(part, MAX_EXCHANGE_TOKENS, helper.tokenizer) for part in parts]
     return as_data("exchanges", "\n\n".join(short))
+
+
+def meter_of(runs: Runs, helper: Helper, user_id: str, conversation_id: str = "") -> Meter | None:
+    """Return what reserves for a helper's requests; None: no budget counts them. See `emit_of`."""
+    crew, now = runs.crew, rfc3339(runs.store.now())
+    row = RunRow(
+        "", crew.name, "running", "", now, "", user_id=user_id, conversation_id=conversation_id
+    )
+    state = RunState("", crew.tool_limits)
+    return RunBudgets(crew, state, row, runs.store, _log).meter(helper.agent_id)
+
+
+def _log(event: Warned) -> None:
+    log.warning("%s: %s", event.agent_id, event.message)
 
 
 def emit_of(runs: Runs, helper: Helper, user_id: str, conversation_id: str = "") -> EmitModelEvent:

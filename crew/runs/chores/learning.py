@@ -14,7 +14,7 @@ from crew.journal.replay import tool_outputs
 from crew.journal.said import PASTED
 from crew.memory.core import CoreRule, block_text, value_of
 from crew.memory.recall import RecallRule
-from crew.runs.chores.helpers import emit_of, exchanges_text
+from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.chores.lessons import LearnAnswer, Material, learn_from, proving_words
 from crew.runs.runs import Runs
@@ -71,10 +71,12 @@ class Learning:
             await self.store.chores.postpone(chore, rfc3339(due))
             return "postponed"
         given = await self._material(crew, known, new, rule, now)
+        of = (self.runs, helper, user_in(known.owner), known.conversation_id)
         answer = await helper.ask(
             _question(given, new, helper),
             LearnAnswer,
-            emit_of(self.runs, helper, user_in(known.owner), known.conversation_id),
+            emit_of(*of),
+            meter_of(*of),
         )
         learned = learn_from(answer, given, rule)
         lesson = Lesson(

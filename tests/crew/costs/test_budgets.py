@@ -9,6 +9,7 @@ import pytest
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import CallDecision
 from crew.journal.records.spent.costs import CostQuery
+from crew.runs.chores.chores import Chores
 from crew.runs.errors import BudgetSpent, WrongDecision
 from tests.support.crews import Played, play, write_crew
 
@@ -178,7 +179,7 @@ async def test_warnings_come_once_a_pot(tmp_path: Path):
     folder = crew_with(tmp_path, {"tokens": 100, "then": "warn", "warn": ["20%", "50%"]})
     found = [codes(run) for run in await runs_of(folder, 3, store)]
     found += [codes(run) for run in await runs_of(folder, 3, store)]
-    assert found == [[], ["budget"], ["budget"], [], [], []]
+    assert found == [["budget"], ["budget"], ["budget"], [], [], []]
     (total,) = await store.costs.sums(CostQuery())
     assert total.calls == 6
 
@@ -290,3 +291,27 @@ async def test_a_former_process_leaves_its_reservations(tmp_path: Path):
     await runs.cancel(run.id)
     await run.outcome()
     await runs.__aexit__(None, None, None)
+
+
+async def test_helpers_are_paid_from_budgets(tmp_path: Path):
+    """Under their own name, in the pots of the user that they work for."""
+    folder = write_crew(
+        tmp_path,
+        {"writer": WRITER},
+        [{"helper": "title", "say": '{"title": "Hello"}'}, *SAY],
+        models={"large": {"provider": "scripted", "prices": PRICES}},
+        conversations={"title_after": 1},
+        budgets={"user": {"scope": "user", "per": "total", "calls": 99}},
+    )
+    crew = load_crew(folder)
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        query = Query("hello", user_id="ann", conversation_id="c1")
+        await (await runs.start(query)).outcome()
+        await Chores(runs).drain()
+        sums = await runs.store.costs.sums(CostQuery(("agent", "user", "conversation")))
+        (pot,) = await runs.store.budgets.pots(["user"])
+    assert {one.keys for one in sums} == {
+        ("writer", "ann", "c1"),
+        ("helper-title", "ann", "c1"),
+    }
+    assert (pot.key.value, pot.calls, pot.held_calls) == ("ann", 2, 0)

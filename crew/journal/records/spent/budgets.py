@@ -47,12 +47,20 @@ class Share:
     max_nanos: int | None = None
     max_tokens: int | None = None
     max_calls: int | None = None
+    # a call is made as long as anything is left: the last one may go over
+    is_lenient: bool = False
+
+    @property
+    def least(self) -> tuple[int, int]:
+        """Money and tokens for which there must be room."""
+        return (1, 1) if self.is_lenient else (self.nanos, self.tokens)
 
     def fits(self, pot: PotState, *, held: bool = True) -> bool:
         """Return whether there is room for it; `held`: beside what others have reserved."""
         others = (pot.held_nanos, pot.held_tokens, pot.held_calls) if held else (0, 0, 0)
-        nanos = pot.nanos + others[0] + self.nanos
-        tokens = pot.tokens + others[1] + self.tokens
+        own_nanos, own_tokens = self.least
+        nanos = pot.nanos + others[0] + own_nanos
+        tokens = pot.tokens + others[1] + own_tokens
         calls = pot.calls + others[2] + 1
         return (
             (self.max_nanos is None or nanos <= self.max_nanos + pot.more_nanos)
