@@ -1,11 +1,11 @@
 """Who speaks next, and what is remembered: the third layer.
 
 Sub-packages and modules, from the top: `database` (from a URL to a store and a queue), `rehearsal`
-(a crew is played without a model), `runs` (all runs), `engine` (one run), `crew` (a crew that is
-ready to run), `assembly` (configuration to live objects), `backends` (where runs are kept and
-queued), `config` (the YAML), `documents` (texts that are searched), `memory` (what may be
-remembered), `budgets` (what bounds costs), `routing` (where words lead), `journal` (what a run
-says, and how it is written down), `errors`.
+(a crew is played without a model), `runs` (all runs), `why` (a run went where it went), `engine`
+(one run), `crew` (a crew that is ready to run), `assembly` (configuration to live objects),
+`backends` (where runs are kept and queued), `config` (the YAML), `documents` (texts that are
+searched), `memory` (what may be remembered), `budgets` (what bounds costs), `routing` (where words
+lead), `journal` (what a run says, and how it is written down), `errors`.
 """
 
 from typing import TYPE_CHECKING

@@ -179,9 +179,10 @@ def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], 
     return sources
 
 
-def file_line(document: Document, path: YamlPath) -> str:
-    """Return where a value stands, as `file:line`."""
-    line, _ = document.value_at(document.as_written(path))
+def file_line(document: Document, path: YamlPath, *, key: bool = False) -> str:
+    """Return where a value stands, or its key, as `file:line`."""
+    written = document.as_written(path)
+    line, _ = document.key_at(written) if key else document.value_at(written)
     return f"{document.file}:{line}"
 
 

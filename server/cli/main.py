@@ -116,6 +116,10 @@ COMMANDS = {
         "commands.files",
         "Print the JSON Schema of a kind of file, for editors; or the API as OpenAPI 3.1.",
     ),
+    "why": (
+        "commands.why",
+        "Say why a run went where it went: each rule, the words that decided, and their lines.",
+    ),
     "costs": (
         "commands.spent.costs",
         "Show what calls of models have cost, the dearest first.",

@@ -28,7 +28,7 @@ from server.http.endpoints import (
     tickets,
 )
 from server.http.endpoints.documents import DOCUMENTS
-from server.http.endpoints.rehearsed import checked, kept, replays
+from server.http.endpoints.rehearsed import checked, kept, replays, why
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.endpoints.spent import budgets, costs
 from server.http.openapi import answers
@@ -52,6 +52,7 @@ from server.http.openapi.rehearsed import (
     ReplaysAddress,
     ReplaysAnswer,
     ReplaysEvent,
+    WhyAnswer,
 )
 from server.http.operations import (
     API,
@@ -247,6 +248,16 @@ OPERATIONS = (
         replays.stream_replays,
         {200: (SSE, ReplaysEvent)},
         (404,),
+    ),
+    get_operation(
+        f"{RUN}/why",
+        "read",
+        why.show_why,
+        WhyAnswer,
+        (404, 409, 503),
+        query_parameter(
+            "event", "Only why this event came.", type="integer", minimum=1, maximum=999_999_999
+        ),
     ),
     *(
         ApiOperation("get", f"{RUN}/{name}", "read", endpoint, {200: (media, None)}, (404, 409))

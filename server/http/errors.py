@@ -46,6 +46,7 @@ from crew.runs.errors import (
     UnknownRun,
     WrongDecision,
 )
+from crew.why.reading import EventsGone
 from server.http.access import POLICY
 from server.http.responses import JsonResponse, run_address
 from server.http.services import services_of
@@ -271,6 +272,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     RunEnded: _with_status(409),
     TooManyWait: _answer_too_many,
     BudgetSpent: _answer_spent,
+    EventsGone: _with_status(409),
     MayNotSpend: _with_status(403),
     TooMuchStored: _with_status(429),
     KeyReused: _with_status(422),

@@ -19,7 +19,7 @@ def budgets_of(files: CrewFiles) -> tuple[Budget, ...]:
     if crew is None:
         return ()
     named = (
-        budget_of(name, one, file_line(files.crew_document, ("budgets", name)))
+        budget_of(name, one, file_line(files.crew_document, ("budgets", name), key=True))
         for name, one in crew.budgets.items()
     )
     entry = entry_point(files)
@@ -44,7 +44,7 @@ def _limits_of_day(files: CrewFiles, name: str, agent_id: str) -> Budget | None:
         "agent",
         "day",
         BudgetLimits(None if usd is None else nanos_of(usd), tokens),
-        file_line(files.agent_files[agent_id], ("cost_limits",)),
+        file_line(files.agent_files[agent_id], ("cost_limits",), key=True),
         frozenset({name}),
         warn=(round(given.alert_threshold * 1000),),
         then="block" if given.block_on_cost_exceed else "warn",

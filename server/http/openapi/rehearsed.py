@@ -109,3 +109,44 @@ class CheckedReload(TypedDict):
     rehearsals: dict[str, Any] | None
     # the summary of `crew replay --json`; null: no run is kept, or the files have errors
     replays: dict[str, Any] | None
+
+
+class RulingAnswer(TypedDict):
+    """A rule that was looked at, in its order."""
+
+    rule: str
+    applied: bool
+    because: str
+    # `file:line`
+    source: str | None
+
+
+class MatchedAnswer(TypedDict):
+    """The words that decided, with what is around them, and their place in the answer."""
+
+    text: str
+    start: int
+    end: int
+
+
+class WhyStepAnswer(TypedDict):
+    """An event, and why it came."""
+
+    event: int
+    step: str
+    decided: list[RulingAnswer]
+    matched: MatchedAnswer | None
+    # settings that were met
+    limits: list[RulingAnswer]
+    facts: dict[str, Any]
+    # in USD; null where it is not known
+    cost: float | None
+    # seconds since the event before
+    time: float
+
+
+class WhyAnswer(TypedDict):
+    """Why a run went where it went."""
+
+    run_id: str
+    steps: list[WhyStepAnswer]

@@ -1,0 +1,302 @@
+"""The events of a run, one after the other, each with why it came; pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from agents.costs.usage import Usage
+from agents.events import (
+    AgentResponded,
+    ContextShown,
+    FailedRequest,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
+from crew.engine.groups import group_answers
+from crew.engine.members import as_answer
+from crew.journal.events import (
+    HandedOff,
+    ParallelStarted,
+    Paused,
+    RunDone,
+    RunFailed,
+    RunResumed,
+    RunStarted,
+    StoredEvent,
+    usage_with,
+)
+from crew.journal.questions import BudgetQuestion
+from crew.journal.records.spent.costs import CallRow
+from crew.journal.state import RunState
+from crew.why.places import DEFAULT, FilePlaces
+from crew.why.rulings import group_rulings, rulings_of
+from crew.why.steps import MatchedText, Ruling, WhyStep
+
+# by the code of a warning, or the reason of an end: the setting that it is about
+SETTINGS = {
+    "max_handoffs": "max_handoffs",
+    "max_rounds": "max_rounds",
+    "timeout": "timeout_seconds",
+    "crashed": "max_recoveries",
+    "unplayable": "unplayable_after_seconds",
+    "failed_sequences": "max_failed_sequences",
+    "calls_refused": "max_calls_per_answer",
+}
+NOT_KEPT = "the files of the run are no longer kept"
+# ends that rules decide
+DECIDED_ENDS = ("terminal", "signal", "output", "no_next_agent")
+# of a result that failed, in characters
+MAX_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class WhyMoment:
+    """A stored event, its number, and when it was, in seconds since the run began."""
+
+    seq: int
+    event: StoredEvent
+    seconds: float
+
+
+class Explainer:
+    """Explains the events of one run."""
+
+    def __init__(
+        self, places: FilePlaces | None, calls: Sequence[CallRow], mask: Callable[[str], str]
+    ) -> None:
+        """Of a run.
+
+        Args:
+            places: in the files of its revision; None: they are no longer kept.
+            calls: what its requests to models have cost.
+            mask: takes secrets out of a text.
+        """
+        self.places, self.mask = places, mask
+        self.prices = {(one.seq, one.provider, one.model): one.price for one in calls}
+
+    def explain(self, state: RunState, moments: Sequence[WhyMoment]) -> Iterator[WhyStep]:
+        """Yield why each event came, of those that follow from something.
+
+        Args:
+            state: of the run before its first event; it is brought to its end.
+            moments: its events.
+        """
+        before = 0.0
+        for one in moments:
+            step = self._step(state, one.event)
+            if step is not None:
+                yield self._masked(replace(step, event=one.seq, seconds=one.seconds - before))
+            before = one.seconds
+            state.apply(one.event)
+
+    def _masked(self, step: WhyStep) -> WhyStep:
+        decided = [replace(one, because=self.mask(one.because)) for one in step.decided]
+        facts = from_json(self.mask(to_json(step.facts).decode()))
+        return replace(step, step=self.mask(step.step), decided=decided, facts=facts)
+
+    def _step(self, state: RunState, event: StoredEvent) -> WhyStep | None:
+        match event:
+            case RunStarted():
+                return WhyStep(f"{event.agent_id} begins")
+            case HandedOff():
+                return self._handoff(state, event)
+            case Paused():
+                return self._pause(state, event)
+            case RunResumed():
+                text = "no answer came in time" if event.expired else "a person has answered"
+                return WhyStep(f"goes on: {text}", facts=_known({"by": event.answer.by or None}))
+            case RunDone():
+                return self._end(state, event)
+            case RunFailed():
+                return self._failure(event)
+            case ContextShown():
+                return _shown(event)
+            case AgentResponded():
+                return self._answer(state, event)
+            case ToolStarted():
+                return self._call(event)
+            case ToolReturned():
+                return self._result(event)
+            case Warned():
+                limits = self._settings(event.limit or event.code, event.agent_id)
+                ruling = Ruling(event.code, True, event.message)
+                return WhyStep(f"warning {event.code}", decided=[ruling], limits=limits)
+            case ParallelStarted():
+                return WhyStep(f"{event.group} begins: {', '.join(event.agents)}")
+            case _:
+                return None
+
+    def _decision(
+        self, state: RunState, recorded: Ruling
+    ) -> tuple[list[Ruling], MatchedText | None]:
+        """Apply the rules of the run's revision again; `recorded`: what its event says."""
+        places = self.places
+        if places is None:
+            return [replace(recorded, because=f"{recorded.because}; {NOT_KEPT}")], None
+        routing, main = places.routing, state.main
+        if state.group is not None and state.group.ended:
+            answers = dict(group_answers(state.group))
+            found, matched = group_rulings(routing, state.group.name, answers, self.mask)
+            if any(one.applied for one in found):
+                return found, matched
+            rules = routing.rules_after_group(state.origin)
+        else:
+            found, rules = [], routing.rules.get(main.agent_id, ())
+        if not rules:
+            return found, None
+        more, matched = rulings_of(rules, as_answer(main), state.visited, self.mask)
+        return [*found, *more], matched
+
+    def _handoff(self, state: RunState, event: HandedOff) -> WhyStep:
+        text = f"{event.from_} → {event.to}"
+        if event.why in ("no_answer", "invalid"):
+            reason = "no answer came in time" if event.why == "no_answer" else "no right answer"
+            return WhyStep(text, decided=[Ruling(event.why, True, reason, event.source)])
+        recorded = Ruling(event.why, True, event.signal or event.why, event.source)
+        decided, matched = self._decision(state, recorded)
+        facts = {"why": event.why, "signal": event.signal, "from": state.main.agent_id}
+        return WhyStep(text, decided, matched, facts=_known(facts))
+
+    def _pause(self, state: RunState, event: Paused) -> WhyStep:
+        question, facts = event.question, _known({"until": event.until})
+        if question is None:
+            recorded = Ruling("wait_for_signal", True, "wait for a person", event.source)
+            decided, matched = self._decision(state, recorded)
+            facts["from"] = state.main.agent_id
+            return WhyStep(f"{event.agent_id} waits for a person", decided, matched, facts=facts)
+        if isinstance(question, BudgetQuestion):
+            full = question.full
+            ruling = Ruling(f"budget {full.budget}", True, full.text, full.source)
+            return WhyStep("waits for more money, or tokens", limits=[ruling], facts=facts)
+        decided = [
+            Ruling(
+                question.kind, True, f"{one.call.tool} of {one.agent_id}", self._tool(one.call.tool)
+            )
+            for one in question.calls
+        ]
+        return WhyStep("waits for a person's decision", decided, facts=facts)
+
+    def _end(self, state: RunState, event: RunDone) -> WhyStep | None:
+        if event.reason == "paused":
+            return None
+        text, cost = f"ends: {event.reason}", _cost(usage_with(Usage(), event.failed))
+        if event.reason in DECIDED_ENDS:
+            recorded = Ruling(event.reason, True, "end the run", event.source)
+            decided, matched = self._decision(state, recorded)
+            facts = {"from": state.main.agent_id}
+            return WhyStep(text, decided, matched, facts=facts, cost_usd=cost)
+        limits = self._settings(event.reason)
+        return WhyStep(text, limits=limits, facts=_known({"source": event.source}), cost_usd=cost)
+
+    def _failure(self, event: RunFailed) -> WhyStep:
+        return WhyStep(
+            f"fails: {event.reason} ({event.code})",
+            [Ruling(event.code, True, event.message)],
+            limits=self._settings(event.reason),
+            facts={"attempts": [_attempt(one) for one in event.failed]} if event.failed else {},
+            cost_usd=_cost(usage_with(Usage(), event.failed)),
+        )
+
+    def _answer(self, state: RunState, event: AgentResponded) -> WhyStep:
+        usage = event.usage
+        tokens = {"input": usage.prompt_tokens, "output": usage.completion_tokens}
+        tokens |= dict(usage.parts)
+        price = None
+        for branch in state.branches:
+            if branch.agent_id == event.agent_id:
+                price = self.prices.get((branch.started_seq, event.provider, event.model))
+        facts = {
+            "model": event.model,
+            "provider": event.provider,
+            "seconds": event.duration_seconds,
+            "tokens": {name: value for name, value in tokens.items() if value},
+            "attempts": [_attempt(one) for one in event.failed] or None,
+            "cached": event.cached or None,
+            "price": price or None,
+            "invalid": list(event.invalid) or None,
+        }
+        calls = f", calls {', '.join(one.tool for one in event.calls)}" if event.calls else ""
+        return WhyStep(
+            f"{event.agent_id} answers{calls}",
+            limits=self._settings(event.limit) if event.limit is not None else (),
+            facts=_known(facts),
+            cost_usd=_cost(usage_with(usage, event.failed)),
+        )
+
+    def _call(self, event: ToolStarted) -> WhyStep:
+        tool = event.call.tool
+        source = self._tool(tool)
+        decided = [Ruling("tool", True, tool, source)] if source is not None else []
+        if event.grant:
+            text = f"by grant {event.grant} of {event.approved_by or 'a person'}"
+            decided.append(Ruling("approval", True, text))
+        elif event.approved_by is not None:
+            changed = ", with other arguments" if event.edited else ""
+            text = f"by {event.approved_by or 'a person'}{changed}"
+            decided.append(Ruling("approval", True, text))
+        facts = {"timeout_seconds": event.timeout_seconds, "once": event.once}
+        return WhyStep(f"{event.agent_id} calls {tool}", decided, facts=facts)
+
+    def _result(self, event: ToolReturned) -> WhyStep:
+        result, decided = event.result, []
+        failed = [{"error": one.error, "wait_seconds": one.wait_seconds} for one in result.failed]
+        facts: dict[str, Any] = {
+            "status": result.status,
+            "attempts": result.attempts,
+            "seconds": result.duration_seconds,
+            "failed": failed or None,
+            **{key: result.facts.get(key) for key in ("sent", "refused")},
+        }
+        if result.status != "success":
+            became = "it failed" if result.attempts else "it was not made"
+            text = f"{became}: {self.mask(result.output)[:MAX_TEXT]}"
+            decided.append(Ruling(result.status, True, text, self._tool(result.tool)))
+        return WhyStep(f"{result.tool} ends: {result.status}", decided, facts=_known(facts))
+
+    def _tool(self, name: str) -> str | None:
+        return self.places.tool(name) if self.places is not None else None
+
+    def _settings(self, name: str, agent_id: str | None = None) -> list[Ruling]:
+        """Return the setting that was met, if one: with its line, or that it is the default."""
+        key = SETTINGS.get(name)
+        if key is None:
+            return []
+        if self.places is None:
+            return [Ruling(f"settings.{key}", True, NOT_KEPT)]
+        if name == "max_rounds" and agent_id is not None:
+            own = self.places.agent_key(agent_id, "max_rounds")
+            if own != DEFAULT:
+                return [Ruling("max_rounds", True, "of the agent", own)]
+        crew = self.places.files.crew
+        value = getattr(crew.settings, key) if crew is not None else None
+        return [Ruling(f"settings.{key}", True, f"= {value}", self.places.setting(key))]
+
+
+def _shown(event: ContextShown) -> WhyStep:
+    blocks = [
+        _known({"kind": one.kind, "name": one.name or None, "tokens": one.tokens})
+        | ({"left_out": one.left_out} if one.left_out else {})
+        for one in event.blocks
+    ]
+    text = f"{event.agent_id} is shown {event.tokens} of {event.window_tokens} tokens"
+    return WhyStep(text, facts={"blocks": blocks, "load_seconds": event.load_seconds})
+
+
+def _cost(usage: Usage) -> float | None:
+    return None if usage.unpriced else usage.cost_usd
+
+
+def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _attempt(one: FailedRequest) -> dict[str, Any]:
+    return {
+        "provider": one.provider,
+        "model": one.model,
+        "code": one.code,
+        "seconds": one.duration_seconds,
+    }
