@@ -41,4 +41,5 @@ class BudgetRefusal:
             "wants": self.wants,
             "source": self.source,
             "resets_at": self.resets_at or None,
+            "text": self.text,
         }

@@ -73,7 +73,7 @@ function argumentsText(given) {
 
 class AskedCall {
   // `pause`: the same for the calls of one pause, and no other
-  constructor(asked, { question, form }, pause) {
+  constructor(asked, { question, form, budget }, pause) {
     Object.assign(this, { asked, pause });
     this.may = DECISIONS.filter((decision) => asked.may.includes(decision));
     const head = element("h3", {}, visible(asked.tool), asked.effect ? element("small", {}, ` ${t("effect")}: ${t(asked.effect)}`) : "");
@@ -82,12 +82,12 @@ class AskedCall {
       this.node.append(element("p", {}, t("It had started when its process ended: nobody knows whether it acted.")));
     }
     this.given = json(asked.arguments);
-    this.node.append(element("pre", { ariaLabel: t("Its arguments") }, argumentsText(asked.arguments)));
+    if (!budget) this.node.append(element("pre", { ariaLabel: t("Its arguments") }, argumentsText(asked.arguments)));
     if (asked.where) this.node.append(element("pre", { className: "where" }, visible(asked.where)));
-    if (asked.source) this.node.append(element("small", {}, visible(asked.source)));
-    if (asked.may?.includes("edit")) this.node.append(this.editor());
-    if (form?.call_id === asked.call_id) {
-      this.form = formOf(form);
+    if (asked.source && !budget) this.node.append(element("small", {}, visible(asked.source)));
+    if (asked.may?.includes("edit") && !budget) this.node.append(this.editor());
+    if (budget || form?.call_id === asked.call_id) {
+      this.form = formOf(budget ? { message: budget.text, schema: asked.schema } : form);
       this.node.append(this.form.node);
     }
     this.boxes = Object.keys(REMEMBER).filter((how) => asked.remember?.includes(how)).map((how) => this.box(how));

@@ -2,6 +2,7 @@
 
 import { every, get } from "./api.js";
 import { conversationPage, conversationsPage } from "./pages/conversations.js";
+import { costsPage } from "./pages/costs.js";
 import { crewPage } from "./pages/crew.js";
 import { documentsPage } from "./pages/documents.js";
 import { memoryPage } from "./pages/memory.js";
@@ -27,6 +28,7 @@ const PAGES = [
   [/^\/inbox$/, inboxPage],
   [/^\/memory$/, memoryPage],
   [/^\/documents$/, documentsPage],
+  [/^\/costs$/, costsPage],
   [/^\/crew$/, crewPage],
 ];
 

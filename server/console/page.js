@@ -86,7 +86,14 @@ export const age = (time) => seconds(Math.max(0, (Date.now() - new Date(time)) /
 export const clock = (time) =>
   element("time", { dateTime: time, title: time }, new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "medium" }));
 
-export function spent(usage) {
+// what calls have cost: a lower bound where a price is not known; nothing where they cost nothing
+export function money({ usd, unpriced }) {
+  if (!usd) return unpriced ? "?" : "";
+  const amount = usd >= 0.1 ? usd.toFixed(2) : usd.toFixed(6).replace(/0+$/, "");
+  return `${unpriced ? "≥ " : ""}$${amount}`;
+}
+
+export function spent(usage, cost = { usd: usage.cost_usd, unpriced: 0 }) {
   const tokens = `${usage.total_tokens.toLocaleString(locale)} ${t("tokens")}`;
-  return usage.cost_usd ? `${tokens} · $${usage.cost_usd.toFixed(4)}` : tokens;
+  return [tokens, money(cost)].filter(Boolean).join(" · ");
 }

@@ -44,6 +44,9 @@ const VIETNAMESE = {
   output: "kết quả có kiểu", invalid: "kết quả sai", "What is wrong with it": "Chỗ sai", "What it thinks": "Suy nghĩ", "at work": "đang làm", skipped: "bỏ qua", Unknown: "Không rõ",
   signal: "tín hiệu", default: "mặc định", handoff_target: "đích chuyển giao", order: "theo thứ tự", group: "nhóm",
   terminal: "kết thúc lượt chạy", "asks before it goes on": "hỏi trước khi đi tiếp", settings: "thiết lập",
+  Costs: "Chi phí", Why: "Vì sao", Budgets: "Ngân sách", day: "ngày", model: "mô hình", token: "mã truy cập", calls: "lần gọi", "tokens in": "token vào", "tokens out": "token ra", "in all": "tổng cộng",
+  "a day": "một ngày", "a week": "một tuần", "30 days": "30 ngày", "90 days": "90 ngày", reserved: "đã giữ chỗ", "begins again": "tính lại từ", usd: "USD",
+  "No model was called yet.": "Chưa gọi mô hình nào.",
   "More runs wait; they come when some of these are answered.": "Còn lượt chạy khác đang chờ; chúng hiện ra khi một số ở đây được trả lời.",
 };
 

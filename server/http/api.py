@@ -286,8 +286,8 @@ OPERATIONS = (
         query_parameter(
             "by",
             f"Keys with commas between them: {', '.join(KEYS)}; agent,model unless given.",
-            pattern="^[a-z,]{0,100}$",
-            wrong="is keys with commas between them",
+            pattern=f"^({'|'.join(KEYS)})(,({'|'.join(KEYS)})){{0,{len(KEYS) - 1}}}$",
+            wrong=f"is one of {', '.join(KEYS)}, or several with commas between them",
         ),
         query_parameter(
             "since",

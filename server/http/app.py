@@ -45,7 +45,7 @@ LOOK_SECONDS = 5.0
 CONSOLE = Path(__file__).parent.parent / "console"
 # of the console, each with its own address
 PAGES = (
-    *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/documents", "/crew"),
+    *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/documents", "/costs", "/crew"),
     *("/conversations", "/conversations/{conversation_id}"),
 )
 CONSOLE_HEADERS = {

@@ -47,7 +47,9 @@ def _as_whole(value: Any) -> Any:
 
 
 Text = Annotated[str, AfterValidator(_check_text)]
-PauseSeq = Annotated[int, Field(ge=1, lt=2**53, strict=True)]
+# behind the bounds of a number, so that they stay in its schema
+WHOLE = BeforeValidator(_as_whole)
+PauseSeq = Annotated[int, Field(ge=1, lt=2**53), WHOLE]
 
 
 def _check_user_id(text: str) -> str:
@@ -70,7 +72,7 @@ Metadata = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 class Body(Described):
     """A JSON object: strict, and without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 class HistoryMessageBody(Body):
@@ -148,7 +150,7 @@ class StartBody(Body):
     """What was said before this run."""
     resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
     """The agent that starts, instead of the entry point."""
-    priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)] | None = None
+    priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY), WHOLE] | None = None
     """Where runs wait, higher ones go first; up to the token's, 5 unless given."""
     deltas: bool = False
     """Publish the text of agents as it is written."""
@@ -174,14 +176,16 @@ class QueryBody(StartBody, _AnswerFields):
 class PotBody(Body):
     """What is added to the limit of a pot."""
 
-    add_usd: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    add_usd: Annotated[float, Field(gt=0, le=1e6)] = 0.0
     """USD more."""
-    add_tokens: Annotated[int, Field(gt=0, le=10**12, strict=True)] | None = None
+    add_tokens: Annotated[int, Field(gt=0, le=10**12), WHOLE] = 0
     """Tokens more."""
 
     @model_validator(mode="after")
     def _require_some(self) -> "PotBody":
-        if self.add_usd is None and self.add_tokens is None:
+        if not self.model_fields_set:
             raise ValueError("give add_usd or add_tokens")
         return self
 
@@ -211,7 +215,7 @@ class ChangeBody(Body):
 class ForkConversationBody(Body):
     """Where a conversation is forked."""
 
-    through: Annotated[int, Field(ge=0, lt=2**31, strict=True)]
+    through: Annotated[int, Field(ge=0, lt=2**31), WHOLE]
     """The number of the last exchange that the new one has too."""
     user_id: UserId | None = None
     """Whose it is; the token's owner unless given."""
@@ -248,7 +252,7 @@ class TicketBody(Body):
 class ForkBody(Body):
     """Where a run is forked."""
 
-    after: Annotated[int, Field(ge=1, lt=2**53, strict=True)]
+    after: Annotated[int, Field(ge=1, lt=2**53), WHOLE]
     """The `seq` of the last event that the new run has too."""
 
 
@@ -268,7 +272,7 @@ class ReplaysBody(Body):
     """Not started before: 30m, 12h, 7d ago; all unless given."""
     status: Literal["completed", "paused", "failed"] | None = None
     """Only those with it."""
-    sample: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_as_whole)] = 1000
+    sample: Annotated[int, Field(ge=1, le=10_000), WHOLE] = 1000
     """So many of them, chosen by chance."""
     on: Annotated[str, Field(pattern=r"^(current|[0-9a-f]{16})$")] = "current"
     """`current`: those of new runs; or the revision of a run."""

@@ -29,3 +29,14 @@ def test_every_family_is_as_prometheus_wants_it(tmp_path: Path):
         [str(PROMTOOL), "check", "metrics"], input=metrics, capture_output=True, text=True
     )
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="there is no promtool on this machine")
+def test_the_rules_are_as_prometheus_wants_them():
+    checked = subprocess.run(
+        [str(PROMTOOL), "check", "rules", str(ROOT / "configs" / "alerts.yml")],
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "SUCCESS" in checked.stdout

@@ -49,6 +49,7 @@ def test_a_run_as_one_document(server: ServerProcess):
         "rounds",
         "handoffs",
         "usage",
+        "cost",
         "duration_seconds",
     }
     assert (
@@ -84,6 +85,7 @@ def test_a_run_as_one_document(server: ServerProcess):
         "source",
         "source_name",
         "usage",
+        "cost",
         "duration_seconds",
     }
     assert listed["next"] == listed["runs"][0]["run_id"]

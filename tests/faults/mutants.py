@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "an event is published before it is stored",
         "crew/journal/writer.py",
-        "            exchange=batch.exchange,\n            entry=batch.entry,\n        )\n",
-        "            exchange=batch.exchange,\n            entry=batch.entry,\n        )\n"
+        "        write = batch.write(self.run_id, self.epoch)\n",
+        "        write = batch.write(self.run_id, self.epoch)\n"
         "        self._publish_all(batch)\n        batch.events.clear()\n",
     ),
     Mutant(
@@ -121,8 +121,8 @@ MUTANTS = (
     Mutant(
         "a start that is published again",
         "crew/engine/executor.py",
-        "                announce=not main.speaking,\n",
-        "                announce=True,\n",
+        "                    announce=not main.speaking,\n",
+        "                    announce=True,\n",
     ),
     Mutant(
         "members who are asked again",

@@ -10,6 +10,8 @@ from server.process.watch import is_unwatched
 
 # changes that come together are one
 TOGETHER_MILLIS = 50
+# how long the watcher waits before it says that nothing has changed
+QUIET_MILLIS = 100
 
 
 def watch_folder(folder: Path, how: How) -> None:
@@ -20,15 +22,21 @@ def watch_folder(folder: Path, how: How) -> None:
         parts = Path(path).relative_to(root).parts
         return not any(is_unwatched(part) for part in parts)
 
-    _play(folder, how)
-    changes = watch(
+    found = watch(
         root,
         watch_filter=is_watched,
         debounce=TOGETHER_MILLIS,
         step=TOGETHER_MILLIS,
+        rust_timeout=QUIET_MILLIS,
+        yield_on_timeout=True,
         raise_interrupt=True,
     )
-    for _ in changes:
+    # it watches from here on: what changes during the first play is played, too
+    next(found)
+    _play(folder, how)
+    for changes in found:
+        if not changes:
+            continue
         if sys.stdout.isatty():
             # the screen begins anew
             sys.stdout.write("\x1b[2J\x1b[H")

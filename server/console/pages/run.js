@@ -7,6 +7,7 @@ import { button, chip, clock, element, frame, json, link, seconds, spent, visibl
 import { Replay } from "../replay.js";
 import { Talk } from "../talk.js";
 import { Waterfall } from "./waterfall.js";
+import { Why } from "./why.js";
 import { t } from "../words.js";
 
 // raw events that are shown between two frames: each may be long
@@ -27,7 +28,7 @@ export async function runPage(id, { signal, go, title }) {
 
 class RunPage {
   constructor(run, signal, go) {
-    Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, showing: false, queue: [], drained: null, awake: false, used: { total_tokens: 0, cost_usd: 0 }, entry: null, since: Date.parse(run.started_at), resume: () => {} });
+    Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, showing: false, queue: [], drained: null, awake: false, used: { total_tokens: 0 }, cost: { usd: 0, unpriced: 0 }, entry: null, since: Date.parse(run.started_at), resume: () => {} });
     this.talk = new Talk(run.run_id, run.query, { user: run.user_id, conversation: run.conversation_id }, () => this.wake(), (after) => this.fork(after));
     this.graph = new Graph();
     this.waterfall = new Waterfall();
@@ -40,7 +41,7 @@ class RunPage {
     const way = element("details", { open: true }, element("summary", {}, t("Route")), this.graph.node);
     const times = element("details", { open: true }, element("summary", {}, t("Timeline")), this.waterfall.node);
     this.live = element("div", { ariaLive: "polite", className: "hidden" });
-    const side = element("aside", {}, way, times, new Replay(run.run_id).node, raw);
+    const side = element("aside", {}, way, times, new Why(run.run_id).node, new Replay(run.run_id).node, raw);
     this.node = element("div", { className: "run-page" }, this.head, this.alert, element("div", { className: "panes" }, this.talk.node, side), this.live);
     this.showHead();
   }
@@ -161,7 +162,8 @@ class RunPage {
     if (type === "agent_response") {
       this.live.textContent = `${agent}: ${content.slice(0, 200)}`;
       this.used.total_tokens += data.usage.total_tokens;
-      this.used.cost_usd += data.usage.cost_usd ?? 0;
+      this.cost.usd += data.cost?.usd ?? 0;
+      this.cost.unpriced += data.cost?.unpriced ?? 0;
     }
     if (type === "pause") this.live.textContent = `${agent} ${t("asks")}`;
     if (type === "done" && data.reason === "paused") this.stands("paused");
@@ -185,11 +187,11 @@ class RunPage {
   }
 
   factsOf() {
-    const { started_at: started, status, duration_seconds: lasted, usage } = this.run;
+    const { started_at: started, status, duration_seconds: lasted, usage, cost } = this.run;
     // a wait for a person does not count, and the row has the usage of what has ended
     const isRunning = status === "running";
     const took = isRunning ? lasted + Math.max(0, Date.now() - this.since) / 1000 : lasted;
-    return [clock(started), ` · ${seconds(took)} · ${spent(isRunning ? this.used : usage)}`];
+    return [clock(started), ` · ${seconds(took)} · ${isRunning ? spent(this.used, this.cost) : spent(usage, cost)}`];
   }
 
   showHead() {

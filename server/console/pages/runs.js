@@ -132,7 +132,7 @@ function row(run) {
   const isRunning = run.status === "running";
   // the row has the usage and the time of what has ended
   const took = seconds(isRunning ? Math.max(0, Date.now() - Date.parse(run.started_at)) / 1000 : run.duration_seconds);
-  const used = isRunning && !run.usage.total_tokens ? "" : spent(run.usage);
+  const used = isRunning && !run.usage.total_tokens ? "" : spent(run.usage, run.cost);
   const says = run.status === "paused" ? `${t("waits")}: ${visible(run.asks || run.paused_agent_id)}` : run.status === "completed" ? "" : (run.reason ?? "");
   const made = element(
     "tr",

@@ -32,7 +32,7 @@ export class Waterfall {
       case "agent_response":
         // a step that was taken again has begun before
         if (!this.open.has(speaker(data))) this.begin(speaker(data), "model", agent, at - data.duration_seconds * 1000);
-        this.end(speaker(data), at, spent(data.usage));
+        this.end(speaker(data), at, spent(data.usage, data.cost));
         break;
       case "tool_start":
         this.begin(`${data.agent_id}/${data.call_id}`, "tool", visible(data.tool), at);

@@ -87,7 +87,6 @@ def test_todays_prices(tmp_path: Path):
     ("options", "said"),
     [
         (("--by", "week"), "there is no 'week'"),
-        (("--by", "day,day"), "given twice"),
         (("--since", "yesterday"), "such as 7d"),
         (("--json", "--csv"), "without --json"),
     ],

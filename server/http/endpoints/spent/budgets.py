@@ -47,9 +47,9 @@ async def add_to_budget(request: Request) -> Response:
     for one in await present_pots(store, crew):
         key = one.state.key
         if (key.budget, key.value) == wanted:
-            nanos, tokens = nanos_of(body.add_usd or 0.0), body.add_tokens or 0
+            nanos, tokens = nanos_of(body.add_usd), body.add_tokens
             await store.budgets.add(key, one.pot.resets_at, nanos, tokens)
-            more = f"{body.add_usd or 0:g} USD, {tokens} tokens"
+            more = f"{body.add_usd:g} USD, {tokens} tokens"
             await services.auditor.record(request, "budget", detail=f"{name}/{value}: {more}")
             pots = await present_pots(store, crew)
             (now,) = (pot for pot in pots if pot.state.key == key)
