@@ -43,6 +43,8 @@ class Budget:
     models: frozenset[str] = frozenset()
     # parts of the limit at which a run is warned, in thousandths, ascending
     warn: Sequence[int] = (800,)
+    # channels that get these warnings, too
+    notify: Sequence[str] = ()
     then: Act = "block"
     # of `then: model`: its name
     model: str = ""

@@ -23,10 +23,11 @@ TITLES = {
     "failed": "{} has failed",
     "done": "{} is done",
     "missed": "{}: a schedule has started no run",
+    "budget": "{}: a budget is used up, or nearly",
     "test": "{}: a test of this channel",
 }
 # of ntfy, 3 is the usual one
-PRIORITIES = {"pause": 4, "deadline": 4, "failed": 4, "missed": 4}
+PRIORITIES = {"pause": 4, "deadline": 4, "failed": 4, "missed": 4, "budget": 4}
 MAX_QUERY = 300
 MAX_TEXT = 1500
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.crew.costs.test_budgets import PRICES, SAY, WRITER
 from tests.server.notices.receivers import Receiver, receiver
 from tests.support.crews import write_crew
 from tests.support.postgres import Postgres, needs_postgres
@@ -204,3 +205,45 @@ def test_a_public_address_is_checked(tmp_path: Path, url: str):
     """Before anybody gets a link that leads nowhere."""
     done = notify(write(tmp_path, 9), CREW_PUBLIC_URL=url)
     assert (done.returncode, "expected an address" in done.stderr) == (2, True)
+
+
+def test_budgets_are_told_of_once(tmp_path: Path):
+    """Parts of a pot, and that it is full: to the channels that a budget names, or that want it."""
+    models = {"large": {"provider": "scripted", "prices": PRICES}}
+    night = {"scope": "crew", "per": "total", "tokens": 60, "warn": ["40%", "80%"]}
+    with receiver() as programs:
+        address = f"http://127.0.0.1:{programs.port}"
+        notify = {
+            "phone": {"kind": "webhook", "url": f"{address}/phone", "on": ["failed"]},
+            "all": {"kind": "webhook", "url": f"{address}/all", "on": ["budget"]},
+            "none": {"kind": "webhook", "url": f"{address}/none", "on": ["pause"]},
+        }
+        folder = write_crew(
+            tmp_path,
+            {"writer": WRITER},
+            SAY,
+            models=models,
+            notify=notify,
+            budgets={"night": {**night, "notify": ["phone"]}},
+        )
+        with serving(folder) as server, client(server) as http:
+            for _ in range(3):
+                http.post("/api/crew/run", json={"query": "x"})
+            http.post("/api/crew/run", json={"query": "y"})
+            until(lambda: len(budgets_of(programs, "/phone")) == 2)
+            until(lambda: len(budgets_of(programs, "/all")) == 2)
+        part, full = budgets_of(programs, "/all")
+        assert "budget night: 43 % of its limit is used (crew.yaml:" in part
+        assert "26 tokens of 60 tokens used" in full
+        assert budgets_of(programs, "/phone") == [part, full]
+        assert told(programs, "/none") == []
+        # by another process: nothing is said again
+        with serving(folder) as server, client(server) as http:
+            answer = http.post("/api/crew/run", json={"query": "x"})
+            assert answer.json()["reason"] == "budget" or answer.status_code == 402
+            assert http.get("/metrics").status_code == 200
+        assert len(told(programs, "/all")) == 2
+
+
+def budgets_of(programs: Receiver, path: str) -> list[str]:
+    return [one["text"] for one in told(programs, path) if one["event"] == "budget"]

@@ -65,6 +65,7 @@ def budget_of(name: str, config: BudgetConfig, source: str) -> Budget:
         frozenset(config.agents),
         frozenset(config.models),
         tuple(sorted(map(thousandths, config.warn))),
+        tuple(config.notify),
         act,
         config.then.model if isinstance(config.then, OtherModel) else "",
         config.reserve,

@@ -54,6 +54,8 @@ class BudgetConfig(Shape):
     """That count, by the names that agents have as their `model`; all unless given."""
     warn: list[Part] = ["80%"]
     """Parts of the limit at which a run is warned, each once a pot."""
+    notify: list[str] = []
+    """Channels that get these warnings, and that there is no room: each once a pot."""
     then: Annotated[
         Literal["block", "end", "pause", "warn"] | OtherModel, BeforeValidator(_as_act)
     ] = "block"

@@ -1,5 +1,5 @@
 """What a run spends.
 
 `paying` (what its requests have cost), `bounds` (what a call needs, what a person is shown),
-`budgets` (what bounds them).
+`warnings` (and notices to channels), `budgets` (what bounds them).
 """

@@ -25,13 +25,12 @@ from crew.budgets.room import (
     full_pots,
     output_left,
     share_of,
-    used_thousandths,
-    with_limits,
 )
 from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
 from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
 from crew.engine.spending.paying import call_row
+from crew.engine.spending.warnings import BudgetWarnings
 from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
 from crew.journal.questions import BudgetQuestion
@@ -48,8 +47,6 @@ OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
 LOOK_SECONDS = 0.1
 # a reservation ends so long after the longest request
 LOST_SECONDS = 60.0
-# of a pot, beside the parts of its limit: that it has none left
-ALL_USED = 1001
 
 
 class RunBudgets:
@@ -73,11 +70,11 @@ class RunBudgets:
             record: records warnings.
         """
         self.crew, self.state, self.row = crew, state, row
-        self.store, self.record = store, record
+        self.store = store
         self.payer = Payer.of(row)
         # why a call was not made; the first one, with its agent
         self.held: tuple[str, BudgetRefusal] | None = None
-        self._told_pots: set[tuple[PotKey, int]] = set()
+        self._warnings = BudgetWarnings(crew, row, store, record)
         # calls that are made now: what was in their pots before
         self._open: dict[str, OpenCall] = {}
 
@@ -118,7 +115,7 @@ class RunBudgets:
         ]
         # what the store does not take now is told with the next call
         with contextlib.suppress(StoreError):
-            await self._tell(agent_id, pots, shares, after, is_over=False)
+            await self._warnings.tell(agent_id, pots, shares, after, is_over=False)
 
     def hold(self, agent_id: str, refusal: BudgetRefusal) -> None:
         """Note that a call of an agent was not made."""
@@ -167,28 +164,31 @@ class RunBudgets:
             reserved = await self.store.budgets.reserve(reservation)
             if reserved.is_done:
                 self._open[attempt.id] = agent_id, pots, shares, reserved.pots
-                await self._tell(agent_id, pots, shares, reserved.pots)
+                await self._warnings.tell(agent_id, pots, shares, reserved.pots)
                 is_last = self._is_last(pots, shares, reserved.pots)
                 if is_last:
                     text = "a budget has room for no further call: it answers with what it has"
-                    self._warn(agent_id, "budget_end", text)
+                    self._warnings.warn(agent_id, "budget_end", text)
                 return RequestRoom(attempt.max_tokens, is_last)
             come_in = max(one.input for one in estimates)
             left = output_left(shares, reserved.pots, come_in, attempt.prices)
             if LEAST_OUTPUT <= left < max(one.output for one in estimates):
                 text = f"the answer may have {left:,} tokens: a budget has no more room"
-                self._warn(agent_id, "budget_clipped", text)
+                self._warnings.warn(agent_id, "budget_clipped", text)
                 attempt = replace(attempt, max_tokens=left)
                 continue
             full = full_pots(pots, shares, reserved.pots)
             if all(one.is_held for one in full) and clock.monotonic() < until:
                 if not is_waiting:
                     is_waiting = True
-                    self._warn(
+                    self._warnings.warn(
                         agent_id, "budget_wait", f"other calls have reserved: {full[0].text}"
                     )
                 await clock.sleep(LOOK_SECONDS)
                 continue
+            # that there is no room is more than what a channel is sent of it
+            with contextlib.suppress(StoreError):
+                await self._warnings.notify_full(full[0])
             raise BudgetExceeded(self._refusal(full[0]))
 
     def _estimate(self, attempt: PaidAttempt, budget: Budget) -> Estimate:
@@ -250,42 +250,6 @@ class RunBudgets:
                 return True
         return False
 
-    async def _tell(
-        self,
-        agent_id: str,
-        pots: Sequence[Pot],
-        shares: Sequence[Share],
-        states: Sequence[PotState],
-        *,
-        is_over: bool = True,
-    ) -> None:
-        """Tell of parts of limits that are used, each once a pot.
-
-        `is_over`: a call is made for which an open pot has no room.
-        """
-        for pot, share, state in zip(pots, shares, states, strict=True):
-            closed = with_limits(pot, share)
-            used = used_thousandths(closed, state)
-            passed = [one for one in pot.budget.warn if used >= one]
-            is_refused = is_over and pot.budget.then == "warn" and not closed.fits(state)
-            part = ALL_USED if is_refused else max(passed, default=0)
-            if not part or (pot.key, part) in self._told_pots:
-                continue
-            self._told_pots.add((pot.key, part))
-            if not await self.store.budgets.warn(pot.key, part):
-                continue
-            if is_refused:
-                text = full_pots([pot], [closed], [state])[0].text
-            else:
-                name, source = pot.budget.name, pot.budget.source
-                of = f" of {pot.key.value}" if pot.key.value else ""
-                text = f"budget {name}{of}: {used / 10:.0f} % of its limit is used ({source})"
-            self._warn(agent_id, "budget", text)
-
-    def _warn(self, agent_id: str, code: str, text: str, model: str = "") -> None:
-        name = self.crew.name_of(agent_id)
-        self.record(Warned(code, text, agent_id, name, model=model))
-
     def _refusal(self, full: FullPot) -> BudgetRefusal:
         budget = full.pot.budget
         then = budget.then
@@ -317,7 +281,9 @@ class RunBudgets:
         asked, full = question.calls[0], question.full
         decided = decision_on(asked, question, answer)
         if decided.decision != "approve":
-            self._warn(asked.agent_id, "budget_end", f"a person has not agreed: {full.text}")
+            self._warnings.warn(
+                asked.agent_id, "budget_end", f"a person has not agreed: {full.text}"
+            )
             return
         given = decided.arguments or {}
         nanos = nanos_of(float(given.get("usd", 0)))
@@ -327,12 +293,12 @@ class RunBudgets:
             await self.store.budgets.add(key, full.resets_at, nanos, tokens)
         if model := str(given.get("model", "")):
             text = f"{model} answers from now on, as a person has decided"
-            self._warn(asked.agent_id, "budget_model", text, model)
+            self._warnings.warn(asked.agent_id, "budget_model", text, model)
 
     def switch(self, agent_id: str, refusal: BudgetRefusal) -> None:
         """Let another model answer from now on."""
         text = f"{refusal.model} answers from now on: {refusal.text}"
-        self._warn(agent_id, "budget_model", text, refusal.model)
+        self._warnings.warn(agent_id, "budget_model", text, refusal.model)
 
 
 class _AgentMeter:

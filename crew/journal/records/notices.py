@@ -6,6 +6,7 @@ from typing import Protocol
 from crew.journal.call_text import shorten
 from crew.journal.events import Event, RunDone, RunFailed, RunResumed
 from crew.journal.records.rows import Notice, NoticeKind, RunRow
+from crew.journal.records.spent.budgets import PotKey
 
 # of a run's texts in a notice, in characters
 MAX_QUERY = 500
@@ -125,6 +126,38 @@ def missed_of(
         )
         for channel, wanted in channels.items()
         if "missed" in wanted
+    ]
+
+
+def budget_notices(
+    channels: Sequence[str], row: RunRow, key: PotKey, part: int, at: str, text: str
+) -> Sequence[Notice]:
+    """Return the notices of a pot of which a part is used.
+
+    Args:
+        channels: that get them.
+        row: of the run that has used it.
+        key: of the pot.
+        part: of its limit, in thousandths.
+        at: when.
+        text: what is used.
+    """
+    return [
+        Notice(
+            f"budget:{key.budget}:{key.value}:{key.period}:{part}:{channel}",
+            channel,
+            "budget",
+            at,
+            row.crew,
+            row.run_id,
+            0,
+            row.status,
+            row.reason,
+            row.agent_id,
+            row.query[:MAX_QUERY],
+            shorten(text, MAX_TEXT),
+        )
+        for channel in channels
     ]
 
 

@@ -14,7 +14,7 @@ from crew.journal.records.spent.costs import CallRow
 # of a run that was not claimed since its start
 FIRST_EPOCH = 1
 # of a run's changes, what others are told
-NoticeKind = Literal["pause", "failed", "done", "deadline", "missed"]
+NoticeKind = Literal["pause", "failed", "done", "deadline", "missed", "budget"]
 
 
 # of one page of events, unless its first event alone is larger
@@ -149,9 +149,10 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message to one channel of one event, or of a schedule. Times are RFC 3339, UTC."""
+    """A message to one channel of an event, a schedule or a budget. Times are RFC 3339, UTC."""
 
-    # RUN_ID:SEQ:CHANNEL, or schedule:NAME:TIME:CHANNEL; the same each time it is sent
+    # RUN_ID:SEQ:CHANNEL, schedule:NAME:TIME:CHANNEL or budget:NAME:POT:PERIOD:PART:CHANNEL; the
+    # same each time it is sent
     id: str
     channel: str
     kind: NoticeKind | Literal["test"]

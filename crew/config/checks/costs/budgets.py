@@ -40,6 +40,10 @@ def _check_reach(
     for place, agent in enumerate(budget.agents):
         if agent not in crew.agents:
             yield unknown_name(document, (*path, "agents", place), "agent", agent, crew.agents)
+    for place, channel in enumerate(budget.notify):
+        if channel not in crew.notify:
+            where = (*path, "notify", place)
+            yield unknown_name(document, where, "channel", channel, crew.notify)
     known = {model.name for one in files.agents.values() for model in models_of(one, crew.models)}
     for place, model in enumerate(budget.models):
         if model not in known and model not in crew.models:

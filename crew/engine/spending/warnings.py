@@ -1,0 +1,82 @@
+"""Warnings of the budgets of a run, and notices of them to channels."""
+
+from collections.abc import Callable, Sequence
+
+from agents.events import Warned
+from crew.budgets.room import FullPot, full_pots, used_thousandths, with_limits
+from crew.budgets.rules import Pot
+from crew.crew import Crew
+from crew.journal.records.notices import budget_notices
+from crew.journal.records.rows import RunRow
+from crew.journal.records.spent.budgets import PotKey, PotState, Share
+from crew.journal.store import RunStore
+from tools.clock import rfc3339
+
+# of a pot, beside the parts of its limit: that it has none left
+ALL_USED = 1001
+
+
+class BudgetWarnings:
+    """Warns of parts of limits that are used, each once a pot."""
+
+    def __init__(
+        self, crew: Crew, row: RunRow, store: RunStore, record: Callable[[Warned], None]
+    ) -> None:
+        """Of a run; `record`: records warnings."""
+        self._crew, self._row, self._store, self._record = crew, row, store, record
+        self._told: set[tuple[PotKey, int]] = set()
+
+    def warn(self, agent_id: str, code: str, text: str, model: str = "") -> None:
+        """Record a warning of an agent; `model`: that answers from now on."""
+        name = self._crew.name_of(agent_id)
+        self._record(Warned(code, text, agent_id, name, model=model))
+
+    async def tell(
+        self,
+        agent_id: str,
+        pots: Sequence[Pot],
+        shares: Sequence[Share],
+        states: Sequence[PotState],
+        *,
+        is_over: bool = True,
+    ) -> None:
+        """Tell of parts of limits that are used, each once a pot.
+
+        `is_over`: a call is made for which an open pot has no room.
+        """
+        for pot, share, state in zip(pots, shares, states, strict=True):
+            closed = with_limits(pot, share)
+            used = used_thousandths(closed, state)
+            passed = [one for one in pot.budget.warn if used >= one]
+            is_refused = is_over and pot.budget.then == "warn" and not closed.fits(state)
+            part = ALL_USED if is_refused else max(passed, default=0)
+            if not part or (pot.key, part) in self._told:
+                continue
+            self._told.add((pot.key, part))
+            if not await self._store.budgets.warn(pot.key, part):
+                continue
+            if is_refused:
+                text = full_pots([pot], [closed], [state])[0].text
+            else:
+                name, source = pot.budget.name, pot.budget.source
+                of = f" of {pot.key.value}" if pot.key.value else ""
+                text = f"budget {name}{of}: {used / 10:.0f} % of its limit is used ({source})"
+            self.warn(agent_id, "budget", text)
+            await self._notify(pot, part, text)
+
+    async def notify_full(self, full: FullPot) -> None:
+        """Send once that a pot has no room."""
+        key = full.pot.key
+        if self._channels(full.pot) and await self._store.budgets.warn(key, ALL_USED):
+            await self._notify(full.pot, ALL_USED, full.text)
+
+    async def _notify(self, pot: Pot, part: int, text: str) -> None:
+        if channels := self._channels(pot):
+            at = rfc3339(self._store.now())
+            await self._store.outbox.add(
+                budget_notices(channels, self._row, pot.key, part, at, text)
+            )
+
+    def _channels(self, pot: Pot) -> Sequence[str]:
+        told = self._crew.config.told
+        return [name for name in told if name in pot.budget.notify or "budget" in told[name]]
