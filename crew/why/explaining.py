@@ -1,10 +1,8 @@
 """The events of a run, one after the other, each with why it came; pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-from pydantic_core import from_json, to_json
 
 from agents.costs.usage import Usage
 from agents.events import (
@@ -16,6 +14,7 @@ from agents.events import (
     Warned,
 )
 from crew.engine.groups import group_answers
+from crew.engine.masking import masked_data
 from crew.engine.members import as_answer
 from crew.journal.events import (
     HandedOff,
@@ -34,6 +33,7 @@ from crew.journal.state import RunState
 from crew.why.places import DEFAULT, FilePlaces
 from crew.why.rulings import group_rulings, rulings_of
 from crew.why.steps import MatchedText, Ruling, WhyStep
+from tools.text.secrets import Secrets
 
 # by the code of a warning, or the reason of an end: the setting that it is about
 SETTINGS = {
@@ -65,16 +65,16 @@ class Explainer:
     """Explains the events of one run."""
 
     def __init__(
-        self, places: FilePlaces | None, calls: Sequence[CallRow], mask: Callable[[str], str]
+        self, places: FilePlaces | None, calls: Sequence[CallRow], secrets: Secrets
     ) -> None:
         """Of a run.
 
         Args:
             places: in the files of its revision; None: they are no longer kept.
             calls: what its requests to models have cost.
-            mask: takes secrets out of a text.
+            secrets: that are taken out of all texts.
         """
-        self.places, self.mask = places, mask
+        self.places, self.secrets, self.mask = places, secrets, secrets.mask
         self.prices = {(one.seq, one.provider, one.model): one.price for one in calls}
 
     def explain(self, state: RunState, moments: Sequence[WhyMoment]) -> Iterator[WhyStep]:
@@ -94,7 +94,7 @@ class Explainer:
 
     def _masked(self, step: WhyStep) -> WhyStep:
         decided = [replace(one, because=self.mask(one.because)) for one in step.decided]
-        facts = from_json(self.mask(to_json(step.facts).decode()))
+        facts = masked_data(step.facts, self.secrets)
         return replace(step, step=self.mask(step.step), decided=decided, facts=facts)
 
     def _step(self, state: RunState, event: StoredEvent) -> WhyStep | None:

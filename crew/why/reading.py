@@ -53,7 +53,7 @@ async def explain_run(store: RunStore, row: RunRow, crew: Crew) -> list[WhyStep]
     recipe = crew.recipe
     places = await _places(store, row, recipe, crew.sources)
     calls = await store.costs.calls_of(row.run_id)
-    explainer = Explainer(places, calls, recipe.secrets.mask)
+    explainer = Explainer(places, calls, recipe.secrets)
     return list(explainer.explain(RunState(row.run_id, crew.tool_limits), moments))
 
 
