@@ -63,7 +63,9 @@ test: $(VENV)/.dev  ## install and run the tests, with branch coverage
 	$(PYTEST) -n auto $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
 
 system: $(VENV)/.dev  ## run the tests of commands, servers, workers and databases as processes; adds to the coverage of `test`
-	$(PYTEST) -n 4 --cov-append $(SYSTEM) $(ARGS)
+	$(PYTEST) -n 4 --cov-append $(filter-out tests/faults,$(SYSTEM)) $(ARGS)
+	# processes that are killed report no coverage, and others take a third longer to report it
+	$(BIN)/pytest --dist worksteal -n 4 tests/faults $(ARGS)
 
 bench: $(VENV)/.dev  ## measure single steps; tests/bench/README.md has more
 	$(BIN)/pytest tests/bench/micro.py --benchmark-disable-gc --benchmark-sort=name --benchmark-columns=median,iqr,rounds
