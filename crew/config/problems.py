@@ -37,6 +37,7 @@ ErrorCode = Literal[
     "unknown-agent",
     "unknown-tool",
     "unknown-provider",
+    "unknown-channel",
     "agent-twice",
     "agent-listed-twice",
     "tool-twice",

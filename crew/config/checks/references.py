@@ -15,6 +15,7 @@ CODES: dict[str, ErrorCode] = {
     "agent or group": "unknown-agent",
     "tool": "unknown-tool",
     "provider": "unknown-provider",
+    "channel": "unknown-channel",
 }
 # what other frameworks write for the end of a run
 END_WORDS = frozenset({"end", "done", "stop", "finish", "terminate"})

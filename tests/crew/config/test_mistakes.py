@@ -61,6 +61,14 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"agents.a": AGENT.replace("scripted", "scriptd")},
         ["agents/a.yaml:4:11 e unknown-provider (scripted)"],
     ),
+    "unknown channel": (
+        {
+            "crew": CREW
+            + "notify: { phone: { kind: ntfy, url: 'https://ntfy.sh/us' } }\n"
+            + "budgets: { b: { scope: crew, per: day, tokens: 9, notify: [phon] } }\n"
+        },
+        ["crew.yaml:3:60 e unknown-channel (phone)"],
+    ),
     "unknown target": (
         {"agents.a": AGENT + "handoff_targets: [b]\n"},
         ["agents/a.yaml:6:19 e unknown-agent"],
