@@ -62,12 +62,8 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         ["agents/a.yaml:4:11 e unknown-provider (scripted)"],
     ),
     "unknown channel": (
-        {
-            "crew": CREW
-            + "notify: { phone: { kind: ntfy, url: 'https://ntfy.sh/us' } }\n"
-            + "budgets: { b: { scope: crew, per: day, tokens: 9, notify: [phon] } }\n"
-        },
-        ["crew.yaml:3:60 e unknown-channel (phone)"],
+        {"crew": CREW + "budgets: { b: { scope: run, calls: 9, notify: [phon] } }\n"},
+        ["crew.yaml:2:48 e unknown-channel"],
     ),
     "unknown target": (
         {"agents.a": AGENT + "handoff_targets: [b]\n"},
