@@ -1,5 +1,7 @@
 """Why a stored run went where it went, from a store."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic_core import from_json
@@ -13,6 +15,7 @@ from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
+from crew.routing.rules import Routing
 from crew.why.explaining import Explainer, WhyMoment
 from crew.why.places import FilePlaces
 from crew.why.steps import WhyStep
@@ -25,7 +28,15 @@ class EventsGone(CrewError):
         super().__init__(f"the events of run {run_id} are no longer kept")
 
 
-async def explain_run(store: RunStore, row: RunRow, crew: Crew) -> list[WhyStep]:
+@dataclass(frozen=True, slots=True)
+class ExplainedRun:
+    """Why each event of a run came, and the ways that it could go; None: no longer kept."""
+
+    steps: Sequence[WhyStep]
+    routing: Routing | None
+
+
+async def explain_run(store: RunStore, row: RunRow, crew: Crew) -> ExplainedRun:
     """Explain the events of a run by the files of its own revision.
 
     Args:
@@ -54,7 +65,8 @@ async def explain_run(store: RunStore, row: RunRow, crew: Crew) -> list[WhyStep]
     places = await _places(store, row, recipe, crew.sources)
     calls = await store.costs.calls_of(row.run_id)
     explainer = Explainer(places, calls, recipe.secrets)
-    return list(explainer.explain(RunState(row.run_id, crew.tool_limits), moments))
+    steps = list(explainer.explain(RunState(row.run_id, crew.tool_limits), moments))
+    return ExplainedRun(steps, places.routing if places is not None else None)
 
 
 def _moment(record: Record) -> datetime:

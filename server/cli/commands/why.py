@@ -13,7 +13,7 @@ from crew.journal.records.rows import PAGE, RunRow
 from crew.journal.store import RunStore
 from crew.runs.errors import UnknownRun
 from crew.why.missed import last_way_to
-from crew.why.reading import explain_run
+from crew.why.reading import ExplainedRun, explain_run
 from crew.why.steps import WhyStep
 from server.cli.commands.spent.costs import usd_text
 from server.cli.exits import HERE, LIMITS, Exit, Folder, fail
@@ -62,13 +62,14 @@ def why(
     store = open_to_look(folder)
     if store is None:
         fail("no run is kept")
-    row, steps = asyncio.run(_explain(store, crew, run_id))
+    row, explained = asyncio.run(_explain(store, crew, run_id))
+    steps = explained.steps
     if number is not None:
         steps = [one for one in steps if one.event == number]
         if not steps:
             fail(f"event {number} of run {row.run_id} follows from nothing, or is not there")
     if missed is not None:
-        steps = _missed(crew, steps, missed)
+        steps = _missed(explained, steps, missed)
     if by_time:
         steps = sorted(steps, key=lambda one: -one.seconds)[:MOST]
     if by_cost:
@@ -83,7 +84,7 @@ def why(
             print(visible(line))
 
 
-async def _explain(store: RunStore, crew: Crew, run_id: str | None) -> tuple[RunRow, list[WhyStep]]:
+async def _explain(store: RunStore, crew: Crew, run_id: str | None) -> tuple[RunRow, ExplainedRun]:
     try:
         row = await (_last_wrong(store) if run_id is None else _row(store, run_id))
         return row, await explain_run(store, row, crew)
@@ -111,10 +112,13 @@ async def _last_wrong(store: RunStore) -> RunRow:
     return found
 
 
-def _missed(crew: Crew, steps: Sequence[WhyStep], agent: str) -> list[WhyStep]:
-    if agent not in crew.agents and agent not in crew.routing.groups:
+def _missed(explained: ExplainedRun, steps: Sequence[WhyStep], agent: str) -> list[WhyStep]:
+    routing = explained.routing
+    if routing is None:
+        fail("the files of the run are no longer kept: where it could go is not known")
+    if agent not in routing.agents and agent not in routing.groups:
         raise typer.BadParameter(f"there is no agent or group {agent}", param_hint="--not")
-    found = last_way_to(crew.routing, steps, agent)
+    found = last_way_to(routing, steps, agent)
     if found is None:
         fail(f"no way led to {agent} from where this run was")
     return [found]

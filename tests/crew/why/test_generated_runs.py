@@ -26,7 +26,7 @@ async def explained(folder: Path) -> tuple[list[tuple[int, Any]], list[WhyStep]]
             if row.status == "paused":
                 run = await runs.resume(run.id, Answer("go on"))
                 row = await run.outcome()
-        steps = await explain_run(store, row, crew)
+        steps = list((await explain_run(store, row, crew)).steps)
         records = await store.records(row.run_id, 0, 1000)
     return [(one.seq, read_event(one, row.run_id)[0]) for one in records], steps
 

@@ -112,11 +112,14 @@ def test_by_the_files_of_the_run(tmp_path: Path):
     rules = [{"agent": "desk", "say": "[To IT]"}, {"say": "done"}]
     write_crew(tmp_path, AGENTS, rules, routing=ROUTING)
     assert crew("run", tmp_path, "help").returncode == 0
-    line = line_of(tmp_path, "[To IT]")
+    line, to_hr = line_of(tmp_path, "[To IT]"), line_of(tmp_path, "desk: hr")
     write_crew(tmp_path, {"desk": {"is_terminal": True}}, rules)
     step = step_with(steps_of(tmp_path, "last"), "desk → it")
     assert step["decided"][0]["source"] == line
     assert step["matched"]["text"] == "[To IT]"
+    # hr is no agent of today's files
+    (missed,) = steps_of(tmp_path, "last", "--not", "hr")
+    assert missed["decided"][-1]["source"] == to_hr
     (database,) = (tmp_path / ".crew").glob("*.db")
     with sqlite3.connect(database) as opened:
         opened.execute("DELETE FROM revisions")

@@ -18,7 +18,7 @@ async def show_why(request: Request) -> Response:
     """
     given, services = parse_parameters(request), services_of(request)
     row = await own_run(request, request.path_params["run_id"])
-    steps = await explain_run(services.runs.store, row, services.runs.crew)
+    steps = (await explain_run(services.runs.store, row, services.runs.crew)).steps
     if (number := given.get("event")) is not None:
         steps = [one for one in steps if one.event == number]
         if not steps:
