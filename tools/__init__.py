@@ -8,7 +8,8 @@ they are for), `toolbox` (a crew's tools by name), `kinds` (what runs the tools 
 `builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `confinement` (what a
 process gives up), `clock` (time, handed in), `virtual_clock` (days in milliseconds), `text` (texts,
 secrets), `forms` (what a tool asks a person), `lazy` (names that are imported when they are used),
-`loops` (what belongs to one event loop), `connector` (connections that are used again), `errors`.
+`loops` (what belongs to one event loop), `connector` (connections that are used again), `tracing`
+(names of spans), `errors`.
 """
 
 from typing import TYPE_CHECKING

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from tools.errors import PermanentError
 from tools.forms import FormReply
+from tools.tracing import TraceContext, derive_tool_span_id
 
 # progress that is told, of one call
 MAX_PROGRESS = 200
@@ -118,6 +119,8 @@ class CallOrigin:
     memory: Memory | None = None
     # what it may search and read; None: the agent has none
     documents: Documents | None = None
+    # that its calls are part of; None: it is not traced
+    trace: TraceContext | None = None
 
     @property
     def keeper(self) -> str:
@@ -156,6 +159,7 @@ class ToolContext:
         reply: a person's answers to the tool's forms (`FormsNeeded`).
         memory: what the crew remembers; None where it has no memory.
         documents: what the agent may search and read; None where it has none.
+        trace: that the call is part of; None where the run is not traced.
     """
 
     def __init__(
@@ -174,6 +178,7 @@ class ToolContext:
         reply: FormReply | None = None,
         memory: Memory | None = None,
         documents: Documents | None = None,
+        trace: TraceContext | None = None,
     ) -> None:
         """Of a call of which no attempt has begun.
 
@@ -191,17 +196,42 @@ class ToolContext:
             reply: see above.
             memory: see above.
             documents: see above.
+            trace: see above.
         """
         self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
         self.group, self.reply, self.owner = group, reply, owner
         self.user_id, self.conversation_id, self.memory = user_id, conversation_id, memory
-        self.documents = documents
+        self.documents, self.trace = documents, trace
         self.facts: Facts = {}
         self._monotonic, self._find_secret = monotonic, find_secret
         self._ends_at = float("inf")
         self._tell: Callable[[Progress], None] | None = None
         self._told, self._next_told = 0, float("-inf")
         self._warnings: list[tuple[str, str]] = []
+
+    @classmethod
+    def of(
+        cls,
+        origin: CallOrigin,
+        call_id: str,
+        *,
+        monotonic: Callable[[], float],
+        find_secret: FindSecret,
+        reply: FormReply | None,
+    ) -> "ToolContext":
+        """Return that of a call from an origin; for the rest see `__init__`."""
+        return cls(
+            *(call_id, origin.run_id, origin.agent_id, origin.user, origin.group),
+            owner=origin.owner,
+            user_id=origin.user_id,
+            conversation_id=origin.conversation_id,
+            memory=origin.memory,
+            documents=origin.documents,
+            trace=origin.trace,
+            monotonic=monotonic,
+            find_secret=find_secret,
+            reply=reply,
+        )
 
     def begin(self, ends_at: float, tell: Callable[[Progress], None]) -> None:
         """Begin another attempt.
@@ -221,6 +251,13 @@ class ToolContext:
         if self.group is None:
             return f"{self.run_id}-{self.call_id}"
         return f"{self.run_id}-{self.agent_id}-{self.call_id}"
+
+    @property
+    def traceparent(self) -> str:
+        """The call's span as W3C's `traceparent`; "" where the run is not traced."""
+        if self.trace is None:
+            return ""
+        return self.trace.at(derive_tool_span_id(self.key)).header
 
     @property
     def remaining_seconds(self) -> float:

@@ -196,14 +196,9 @@ class _Call:
         self.wanted = limits.tool_seconds if own is None else own
         self.retries = limits.retries if tool.retries is None else tool.retries
         self.clock, self.emit = sequence.clock, sequence.emit
-        caller = sequence.caller
-        self.context = ToolContext(
-            *(call.id, caller.run_id, caller.agent_id, caller.user, caller.group),
-            owner=caller.owner,
-            user_id=caller.user_id,
-            conversation_id=caller.conversation_id,
-            memory=caller.memory,
-            documents=caller.documents,
+        self.context = ToolContext.of(
+            sequence.caller,
+            call.id,
             monotonic=self.clock.monotonic,
             find_secret=sequence.find_secret,
             reply=sequence.replies.get(call.id),

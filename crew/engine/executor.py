@@ -87,7 +87,7 @@ class CrewExecutor:
         self._told = MaskedEvents(crew.secrets, emit)
         contexts = Contexts(crew, state, journal.outlets.store, taint)
         given = (contexts, self._told, self._stages, self._budgets)
-        self._turns = AgentTurns(crew, row, state, *given)
+        self._turns = AgentTurns(crew, row, state, *given, journal.outlets.tracing)
 
     @property
     def row(self) -> RunRow:

@@ -12,9 +12,11 @@ from crew.engine.memory.documents import RunDocuments
 from crew.engine.memory.run_memory import RunMemory
 from crew.engine.memory.speaker import Speaker
 from crew.engine.spending.budgets import RunBudgets
+from crew.journal.outlets import Tracing
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from tools.context import CallOrigin
+from tools.tracing import TraceContext
 
 
 class AgentTurns:
@@ -33,6 +35,7 @@ class AgentTurns:
         emit: MaskedEvents,
         stages: Stages,
         budgets: RunBudgets,
+        tracing: Tracing | None,
     ) -> None:
         """Of a run.
 
@@ -44,10 +47,11 @@ class AgentTurns:
             emit: gets the events of turns.
             stages: of the run; gets the time of turns.
             budgets: bound what their models cost.
+            tracing: names the trace of what they call; None: there is none.
         """
         self.crew, self.row, self.state = crew, row, state
         self.contexts, self.emit, self.stages = contexts, emit, stages
-        self.budgets = budgets
+        self.budgets, self.tracing = budgets, tracing
 
     def of(self, agent_id: str, group: str | None = None, task: str = "", within: str = "") -> Turn:
         """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
@@ -63,7 +67,7 @@ class AgentTurns:
             documents = RunDocuments(speaker) if agent.documents else None
         caller = CallOrigin(
             *(row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id),
-            *(memory, documents),
+            *(memory, documents, self._trace()),
         )
         return Turn(
             agent,
@@ -78,6 +82,12 @@ class AgentTurns:
             part.replace("/", "."),
             self.budgets.meter(agent_id),
         )
+
+    def _trace(self) -> TraceContext | None:
+        """Return the trace that calls are part of."""
+        if self.tracing is None:
+            return None
+        return self.tracing.segment(self.row.run_id, *self.state.segment)
 
     def _speaker(self, agent: Agent) -> Agent:
         """Return an agent as it speaks now, with the model that the request names.

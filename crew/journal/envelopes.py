@@ -75,6 +75,7 @@ def _start(event: RunStarted | RunResumed | RunRetried, adds: dict[str, Any]) ->
         "request_id": event.request_id,
         **adds,
         **_conversation(event.conversation),
+        **({"traceparent": event.traceparent} if event.traceparent else {}),
     }
     return Envelope("start", SYSTEM, "Starting crew execution", event.agent_id, metadata)
 

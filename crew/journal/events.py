@@ -88,6 +88,8 @@ class RunStarted:
     request_id: str
     query: Query
     conversation: InConversation = NO_CONVERSATION
+    # W3C, of the request; "" where it had none
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class RunResumed:
     # no answer came in time; the answer says so
     expired: bool = False
     conversation: InConversation = NO_CONVERSATION
+    # W3C, of the request; "" where it had none
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ class RunRetried:
     # "RUN:N": the events before this one are a copy of that run's first N
     forked_from: str = ""
     conversation: InConversation = NO_CONVERSATION
+    # W3C, of the request; "" where it had none
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

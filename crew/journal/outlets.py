@@ -1,6 +1,6 @@
 """Where the events of all runs of a process go, and how far a run's are written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,6 +14,7 @@ from crew.journal.records.spent.costs import CallRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from tools.clock import Clock, Timer
+from tools.tracing import TraceContext
 
 # run_id and request_id of the run that something is done for; log lines have them
 current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", default=None)
@@ -24,6 +25,30 @@ class Listener(Protocol):
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Handle an event."""
+        ...
+
+
+# of a run, behind the event of a number; None comes in place of an event, and says nothing
+ReadEvents = Callable[[str, int], AsyncGenerator[RunEvent | None, None]]
+
+
+class Tracing(Protocol):
+    """Records what runs do as traces; must not raise nor wait."""
+
+    def segment(self, run_id: str, seq: int, traceparent: str) -> TraceContext:
+        """Return the trace of the segment that begins with an event, before its first span."""
+        ...
+
+    def attach(self, read: ReadEvents) -> None:
+        """Read what runs publish by this."""
+        ...
+
+    def follow(self, run_id: str, after: int, revision: str) -> None:
+        """Record what a run does here behind an event, until it ends or pauses."""
+        ...
+
+    async def aclose(self) -> None:
+        """Report what is recorded; no run is at work any more."""
         ...
 
 
@@ -39,6 +64,8 @@ class Outlets:
     listeners: tuple[Listener, ...] = ()
     # what others are told of an event that changes a run's row
     notices: MakeNotices = make_no_notices
+    # None: runs are not traced
+    tracing: Tracing | None = None
 
 
 @dataclass(slots=True)

@@ -76,7 +76,8 @@ class RunState:
     status: RunStatus = "running"
     query: Query = NO_QUERY
     conversation: InConversation = NO_CONVERSATION
-    request_id: str = ""
+    # of the newest one: the number of its first event, and the request's `traceparent`
+    segment: tuple[int, str] = (1, "")
     # publish text as it is written
     deltas: bool = False
     handoffs: int = 0
@@ -240,7 +241,7 @@ class RunState:
 
     def _start(self, event: RunStarted) -> None:
         self.query, self.deltas = event.query, event.query.deltas
-        self.request_id, self.conversation = event.request_id, event.conversation
+        self.segment, self.conversation = (self.seq, event.traceparent), event.conversation
         history = [one.as_message(event.agent_id, event.agent) for one in self.query.history]
         self.main = Branch(
             event.agent_id, [*history, UserMessage(self.query.text, self.query.attachments)]
@@ -248,7 +249,7 @@ class RunState:
 
     def _resume(self, event: RunResumed) -> None:
         """Apply an answer: to calls, which stay open; else it is the person's next message."""
-        self.status, self.request_id = "running", event.request_id
+        self.status, self.segment = "running", (self.seq, event.traceparent)
         self.shows.clear()
         self.deltas = event.answer.deltas
         self.expired = event.expired
@@ -285,7 +286,7 @@ class RunState:
 
     def _retry(self, event: RunRetried) -> None:
         """Take the step that failed again, or let a copy go on."""
-        self.status, self.request_id = "running", event.request_id
+        self.status, self.segment = "running", (self.seq, event.traceparent)
         self.retried_at_seconds = self.active_seconds
         if event.forked_from:
             self._forget_decisions()

@@ -1,9 +1,10 @@
 """Who asks for a segment of a run, and what is kept of that."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crew.journal.query import API, IdempotencyKey, Source
 from crew.journal.records.audit import AuditEntry
+from tools.tracing import incoming_traceparent
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +18,5 @@ class RunRequest:
     may_answer: bool = True
     entry: AuditEntry | None = None
     source: Source = API
+    # W3C, of the HTTP request that it came with
+    traceparent: str = field(default_factory=incoming_traceparent.get)

@@ -11,6 +11,7 @@ from crew.journal.questions import BudgetQuestion
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.runs.errors import ChangedCall, MayNotSpend, WrongDecision
+from crew.runs.request import RunRequest
 from tools.clock import rfc3339
 
 
@@ -30,7 +31,7 @@ def resumed_event(
     crew: Crew,
     state: RunState,
     answer: Answer,
-    request_id: str,
+    request: RunRequest,
     *,
     expired: bool,
 ) -> RunResumed:
@@ -41,13 +42,13 @@ def resumed_event(
         crew: its own.
         state: as it is at the pause.
         answer: the person's, or what stands for it.
-        request_id: of the request that brings it.
+        request: that brings it.
         expired: no answer came in time.
     """
     agent_id = state.paused_agent_id
     name = crew.name_of(agent_id)
-    of = state.conversation
-    return RunResumed(row.crew, agent_id, name, request_id, answer, expired, of)
+    begun = row.crew, agent_id, name, request.request_id, answer, expired, state.conversation
+    return RunResumed(*begun, request.traceparent)
 
 
 def refused_answer(

@@ -57,6 +57,8 @@ class Run:
     def play(self) -> None:
         """Run the loop, in a task of its own."""
         context = self.journal.context
+        if (tracing := self.journal.outlets.tracing) is not None:
+            tracing.follow(self.id, self.before, self.executor.row.revision)
         self._task = asyncio.create_task(self._play(), name=f"run {self.id}", context=context)
         # its error is logged where it happens, and raised to who waits for the outcome
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())

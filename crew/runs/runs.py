@@ -8,7 +8,7 @@ import anyio
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.events import CancelReason, Event
-from crew.journal.outlets import Listener, Outlets
+from crew.journal.outlets import Listener, Outlets, Tracing
 from crew.journal.query import API, MAX_PRIORITY, Answer, IdempotencyKey, Query, Source
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.notices import make_no_notices, notices_of
@@ -48,6 +48,7 @@ class Runs:
         queue: Queue | None = None,
         *,
         tells: bool = False,
+        tracing: Tracing | None = None,
     ) -> None:
         """Open nothing yet.
 
@@ -57,11 +58,15 @@ class Runs:
             listeners: get every event of every run that is played here.
             queue: gets what is started here; without one, this process plays it.
             tells: channels of `notify` get notices of runs that are played here, by the outbox.
+            tracing: records the runs that are played here; closed with this object.
         """
         self.store, self.queue, self.listeners = store, queue, listeners
         self.live, self.revisions = LiveRuns(store, crew.clock), Revisions(crew, store)
         notices = self._notices if tells else make_no_notices
-        outlets = Outlets(store, crew.clock, listeners, notices)
+        outlets = Outlets(store, crew.clock, listeners, notices, tracing)
+        self._tracing = tracing
+        if tracing is not None:
+            tracing.attach(self.follow)
         self.slots = Slots(Capacity())
         factory = RunFactory(outlets, self.live, self.revisions, self.slots, queue)
         self._limit()
@@ -88,6 +93,8 @@ class Runs:
     ) -> None:
         with anyio.CancelScope(shield=True):
             await self.drain(0)
+            if self._tracing is not None:
+                await self._tracing.aclose()
             await self.revisions.aclose()
             await self.store.aclose()
             if self.queue is not None:
@@ -328,17 +335,7 @@ class Runs:
         idle_seconds: float | None = None,
         cut: Callable[[], None] | None = None,
     ) -> AsyncGenerator[RunEvent | None, None]:
-        """Yield a run's events after event `after`, as they come, until it ends or pauses.
-
-        Args:
-            run_id: the run.
-            after: the number of the last event that is known; 0 for none.
-            idle_seconds: None is yielded after each so long without an event.
-            cut: called when the follower falls too far behind, also while it is busy.
-
-        Raises:
-            UnknownRun, TooSlow, StoreError
-        """
+        """Yield a run's events after one, until it ends or pauses. See `RunReader.follow`."""
         return self._reader.follow(run_id, after, idle_seconds=idle_seconds, cut=cut)
 
     async def drain(self, seconds: float) -> None:

@@ -124,7 +124,8 @@ class RunStarter:
             raise
         first = query.agent_id or crew.entry_point
         name = crew.name_of(first)
-        event = RunStarted(crew.name, first, name, asked.request_id, query, conversation)
+        begun = crew.name, first, name, asked.request_id, query, conversation
+        event = RunStarted(*begun, asked.traceparent)
         state = RunState(row.run_id, crew.tool_limits)
         run = self.factory.make(crew, row, state, stream=query.deltas)
         run.journal.keep(asked.entry)
@@ -185,7 +186,8 @@ class RunStarter:
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
             of = state.conversation
-            event = RunRetried(row.crew, agent_id, name, asked.request_id, forked_from, of)
+            begun = row.crew, agent_id, name, asked.request_id, forked_from, of
+            event = RunRetried(*begun, asked.traceparent)
             running = row.resumed(asked.request_id)
             run = self.factory.make(crew, running, state, stream=state.deltas)
             run.journal.keep(asked.entry)
@@ -230,7 +232,7 @@ class RunStarter:
                 self.revisions.release(crew)
                 raise refused
             answer = masked_answer(answer, crew.secrets)
-            event = resumed_event(row, crew, state, answer, asked.request_id, expired=expired)
+            event = resumed_event(row, crew, state, answer, asked, expired=expired)
             running = row.resumed(asked.request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
             run.journal.keep(asked.entry)

@@ -16,6 +16,7 @@ from crew.runs.runs import Runs
 from server.cli.exits import fail
 from server.settings import ServerSettings
 from server.telemetry.logs import log_uncaught, set_up_command_logging, set_up_logging
+from server.telemetry.traces.switches import open_tracer
 from tools.kinds.command.marks import end_orphans
 from tools.text.secrets import Secrets
 
@@ -96,7 +97,7 @@ def open_runs(crew: Crew, folder: Path) -> Runs:
     """Open the runs of a crew, for a command that starts some; raises StoreError."""
     database = open_for(crew, ServerSettings.read(os.environ, "127.0.0.1", 0), folder)
     database.store.claim_process(serves=False)
-    return Runs(crew, database.store, queue=database.queue)
+    return Runs(crew, database.store, queue=database.queue, tracing=open_tracer(os.environ))
 
 
 def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.telemetry.logs import current_request
+from tools.tracing import TraceContext, incoming_traceparent
 
 log = logging.getLogger("crew.access")
 
@@ -33,6 +34,12 @@ def request_id_of(scope: Scope) -> str:
     return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
+def _traceparent_of(scope: Scope) -> str:
+    """Return a request's W3C `traceparent`; "" where it has none that is right."""
+    given = Headers(scope=scope).get("traceparent", "")
+    return given if given and TraceContext.parse(given) is not None else ""
+
+
 class RequestIds:
     """Gives every request an id, the client's own where it is valid; writes the access log."""
 
@@ -47,6 +54,7 @@ class RequestIds:
         request_id = request_id_of(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         current_request.set(request_id)
+        incoming_traceparent.set(_traceparent_of(scope))
         # what is not answered here is answered with a 500 further out
         started, status = time.monotonic(), 500
 

@@ -1,5 +1,6 @@
 """What the endpoints share."""
 
+import os
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ from server.notices.sender import NoticeSender
 from server.replay_jobs import ReplayJobs
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics
+from server.telemetry.traces.counts import SpanCounts
+from server.telemetry.traces.switches import open_tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,16 @@ class Services:
     @classmethod
     def of(cls, crew: Crew, database: Database) -> "Services":
         """Make the services for the runs of a crew."""
-        metrics = Metrics(crew)
-        runs = Runs(crew, database.store, (log_event, metrics), database.queue, tells=True)
-        listeners = Listeners(runs)
+        metrics, tracer = Metrics(crew), open_tracer(os.environ)
+        if tracer is not None:
+            metrics.registry.register(SpanCounts(tracer.sender))
+        listeners = (log_event, metrics)
+        runs = Runs(crew, database.store, listeners, database.queue, tells=True, tracing=tracer)
+        subscribers = Listeners(runs)
         metrics.watch(
             active=lambda: len(runs.live),
             unplayable=lambda: len(runs.live.declined),
-            subscribers=lambda: listeners.total,
+            subscribers=lambda: subscribers.total,
             writable=lambda: database.store.failing is None,
         )
         auditor, storage = Auditor(database.store), Storage()
@@ -55,7 +61,7 @@ class Services:
         metrics.database_limit.set_function(lambda: storage.max_bytes)
         replays = ReplayJobs(lambda verdict: metrics.replays.labels(verdict).inc())
         reloader = Reloader(runs, metrics, FileGate())
-        return cls(runs, listeners, metrics, reloader, auditor, storage, replays)
+        return cls(runs, subscribers, metrics, reloader, auditor, storage, replays)
 
     def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
         """Do what time asks for, until this is cancelled."""

@@ -40,7 +40,7 @@ from crew.journal.remembered.events import (
     Tainted,
 )
 from server.telemetry.series import CHORES, Series
-from server.telemetry.zeros import begin_at_zero
+from server.telemetry.zeros import RUN_LIMITS, begin_at_zero
 from tools.calls import ToolResult
 from tools.kinds.mcp.servers import ServerStatus
 
@@ -215,6 +215,8 @@ class Metrics(Series):
             return
         self.runs.labels(self.crew.name, status_after(event)).inc()
         self.run_seconds.observe(event.duration_seconds)
+        if event.reason in RUN_LIMITS:
+            self.run_limits.labels(event.reason).inc()
         if isinstance(event, RunDone):
             for stage, seconds in event.all_stages.items():
                 self.stage_seconds.labels(stage).observe(seconds)

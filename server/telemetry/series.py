@@ -254,6 +254,11 @@ class Series:
             "agent",
             "limit",
         )
+        self.run_limits = counter(
+            "crew_run_limits",
+            "Runs that a limit has ended: max_rounds, max_handoffs.",
+            "limit",
+        )
         self.memory_changes = counter(
             "crew_memory_changes", "Changes of what the crew remembers.", "op", "by"
         )

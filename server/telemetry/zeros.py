@@ -16,6 +16,7 @@ from server.telemetry.series import Series
 from tools.calls import CallStatus
 
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
+RUN_LIMITS = ("max_rounds", "max_handoffs")
 NOTICE_OUTCOMES = ("sent", "failed", "given_up")
 TURN_LIMITS = (*get_args(LimitName), "same_calls")
 PLAN_OUTCOMES = ("done", "partial", "failed")
@@ -39,10 +40,7 @@ def begin_at_zero(
     """
     for kind, result in product(kept, ("hit", "miss")):
         series.cache.labels(kind, result)
-    for outcome in RUN_OUTCOMES:
-        series.runs.labels(crew.name, outcome)
-    for stage in (*STAGES, "other"):
-        series.stage_seconds.labels(stage)
+    _begin_runs(series, crew)
     for channel, outcome in product(crew.config.notify, NOTICE_OUTCOMES):
         series.notices.labels(channel, outcome)
     for schedule, outcome in product(crew.config.schedules, SCHEDULE_OUTCOMES):
@@ -65,6 +63,15 @@ def begin_at_zero(
             series.memory_changes.labels(op, by)
         for reason in get_args(Refusal):
             series.memory_refused.labels(reason)
+
+
+def _begin_runs(series: Series, crew: Crew) -> None:
+    for outcome in RUN_OUTCOMES:
+        series.runs.labels(crew.name, outcome)
+    for limit in RUN_LIMITS:
+        series.run_limits.labels(limit)
+    for stage in (*STAGES, "other"):
+        series.stage_seconds.labels(stage)
 
 
 def _begin_tool(series: Series, tool: str) -> None:

@@ -1,7 +1,6 @@
 """A real small model behind llama.cpp's server, and LiteLLM's proxy before it and before a fake."""
 
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ import httpx2
 import yaml
 
 from tests.real.installed import HOME
-from tests.support.processes import until
+from tests.support.processes import free_port, until
 
 PROGRAMS = HOME / "models" / "bin"
 HERE = Path(__file__).parent
@@ -25,13 +24,6 @@ class Gateway:
 
     url: str
     scripted_port: int
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @contextmanager

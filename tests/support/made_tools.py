@@ -32,6 +32,7 @@ class MadeTool:
         self._executor = ToolExecutor(limits, clock)
         self.events: list[CallEvent] = []
         self.on_event: Callable[[CallEvent], Awaitable[None]] | None = None
+        self.caller = CALLER
         self._calls = 0
 
     async def __call__(self, **arguments: Any) -> ToolResult:
@@ -39,7 +40,7 @@ class MadeTool:
         self._calls += 1
         call = ToolCall(f"call{self._calls}", self.tool.name, arguments)
         tools = {self.tool.name: self.tool}
-        return (await self._executor.run([call], tools, self._keep, CALLER))[0]
+        return (await self._executor.run([call], tools, self._keep, self.caller))[0]
 
     async def _keep(self, event: CallEvent) -> None:
         self.events.append(event)

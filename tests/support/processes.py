@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -46,6 +47,14 @@ def admitted(ask: Callable[[], httpx2.Response]) -> httpx2.Response:
 
     until(is_admitted)
     return answers[-1]
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
 
 
 @dataclass

@@ -14,6 +14,7 @@ from tests.support.processes import BIN, clean_environment
 EXTRAS = (
     *("watchfiles", "jwt", "mcp", "openpyxl", "pypdfium2", "docx", "pptx", "numpy", "tiktoken"),
     "genai_prices",
+    "opentelemetry",
     *("asyncpg", "procrastinate", "psycopg", "psycopg_pool"),
 )
 # is imported by each Python that starts
@@ -31,7 +32,9 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-def plain(tmp_path: Path, *arguments: Any) -> "subprocess.CompletedProcess[str]":
+def plain(
+    tmp_path: Path, *arguments: Any, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     """A command of an install without extras."""
     site = tmp_path / "site"
     site.mkdir(exist_ok=True)
@@ -40,7 +43,7 @@ def plain(tmp_path: Path, *arguments: Any) -> "subprocess.CompletedProcess[str]"
         [BIN / "crew", *map(str, arguments)],
         capture_output=True,
         text=True,
-        env=clean_environment(PYTHONPATH=str(site)),
+        env=clean_environment(PYTHONPATH=str(site), **environment),
         timeout=120,
         stdin=subprocess.DEVNULL,
     )
@@ -74,5 +77,9 @@ def test_the_main_commands_work(tmp_path: Path):
 
 def test_what_an_extra_is_for_says_so(tmp_path: Path):
     folder = copy_example("on-call", tmp_path)
+    endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    traced = plain(tmp_path, "run", folder, "The shop is slow", **endpoint)
+    # a run goes on without what looks on
+    assert (traced.returncode, "pip install 'crewline[otel]'" in traced.stderr) == (3, True)
     watching = plain(tmp_path, "test", folder, "--watch")
     assert (watching.returncode, "pip install 'crewline[reload]'" in watching.stderr) == (2, True)

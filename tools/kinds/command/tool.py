@@ -125,7 +125,7 @@ class _CommandCall:
                 (own / "stdin").unlink()
                 start = Start(
                     argv,
-                    self._environment(own, mark),
+                    self._environment(own, mark, context.traceparent),
                     self._cwd(),
                     given,
                     own,
@@ -137,10 +137,11 @@ class _CommandCall:
             self.marks.end(mark)
             shutil.rmtree(own, ignore_errors=True)
 
-    def _environment(self, own: Path, mark: str) -> dict[str, str]:
+    def _environment(self, own: Path, mark: str, traceparent: str) -> dict[str, str]:
         folder = str(own)
         base = {"PATH": PATH, "LANG": "C.UTF-8", "HOME": folder, "TMPDIR": folder}
-        return {**base, **self.entry.env, VARIABLE: mark}
+        traced = {"TRACEPARENT": traceparent} if traceparent else {}
+        return {**base, **traced, **self.entry.env, VARIABLE: mark}
 
     def _cwd(self) -> Path:
         try:

@@ -103,12 +103,13 @@ class RequestPlan:
             if PLACE.fullmatch(text) is None:
                 require_scalars(names_in(text), parameters, "a text")
 
-    def build(self, arguments: Arguments, key: str) -> Request:
+    def build(self, arguments: Arguments, key: str, traceparent: str = "") -> Request:
         """Build the request of one call.
 
         Args:
             arguments: checked against the tool's schema.
             key: of the call, for methods that act.
+            traceparent: of the call; "" for none.
 
         Raises:
             ArgumentsError: an argument cannot stand in its place.
@@ -122,6 +123,8 @@ class RequestPlan:
         given = {name.lower() for name in headers}
         if config.method not in SAFE_METHODS and "idempotency-key" not in given:
             headers["Idempotency-Key"] = key
+        if traceparent and "traceparent" not in given:
+            headers["traceparent"] = traceparent
         body = self._body(arguments)
         if body is not None and "content-type" not in given:
             headers["Content-Type"] = JSON_TYPE if config.form is None else FORM_TYPE

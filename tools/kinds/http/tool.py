@@ -79,7 +79,7 @@ class _HttpCall:
             TemporaryError: it asks for another attempt.
             PermanentError: it may not be reached, or its answer is none of those expected.
         """
-        request = self.plan.build(arguments, context.key)
+        request = self.plan.build(arguments, context.key, context.traceparent)
         context.begin_sending()
         try:
             return await self._follow(request, context)

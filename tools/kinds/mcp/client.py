@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from mcp.client.client import Client
@@ -21,6 +21,7 @@ from mcp_types import (
     Implementation,
     InputRequiredResult,
     PaginatedRequestParams,
+    RequestParamsMeta,
     Tool,
 )
 from pydantic import ValidationError
@@ -159,6 +160,7 @@ class Link:
                 input_responses=responses_of(reply),
                 request_state=state,
                 allow_input_required=True,
+                meta=_meta(context),
             )
         except ValidationError as error:
             text = "the answer breaks the protocol"
@@ -166,6 +168,13 @@ class Link:
         except RuntimeError as error:
             # the SDK's, for structured content that breaks the tool's own schema
             raise PermanentError(str(error).partition("\n")[0]) from error
+
+
+def _meta(context: ToolContext) -> RequestParamsMeta | None:
+    """Return what a request has beside its arguments: the span that it is part of."""
+    if not context.traceparent:
+        return None
+    return cast(RequestParamsMeta, {"traceparent": context.traceparent})
 
 
 def _translated(error: MCPError, context: ToolContext) -> Exception:

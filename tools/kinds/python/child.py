@@ -36,6 +36,7 @@ from tools.kinds.python.messages import (
 )
 from tools.kinds.python.reference import python_tool
 from tools.limits.retry import ErrorClass, classify, describe_error
+from tools.tracing import TraceContext
 
 
 def _main() -> None:
@@ -130,6 +131,7 @@ def _answer(runner: asyncio.Runner, tool: Tool, setup: Setup, call: Call, owner:
         owner=call.owner,
         user_id=call.user_id,
         conversation_id=call.conversation_id,
+        trace=TraceContext.parse(call.traceparent),
         find_secret=owner.find_secret,
     )
     context.begin(time.monotonic() + call.remaining_seconds, owner.tell)

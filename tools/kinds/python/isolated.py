@@ -84,6 +84,7 @@ class _Processes:
                 context.owner,
                 context.user_id,
                 context.conversation_id,
+                context.traceparent,
                 context.remaining_seconds,
             )
             try:

@@ -38,6 +38,7 @@ class Call:
     owner: str
     user_id: str
     conversation_id: str
+    traceparent: str
     remaining_seconds: float
 
 
