@@ -18,6 +18,7 @@ from playwright.sync_api import Browser
 
 from tests.support.browser import NEEDS_CHROMIUM
 from tests.support.crews import ROOT, copy_example
+from tests.support.forked import crew
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment, serving
 from tests.test_code import name_of
 
@@ -63,16 +64,19 @@ class Shell:
             server = self.servers.enter_context(serving(self.folder / words[2]))
             self.url = server.url
             return
-        program = BIN / words[0]
-        ended = subprocess.run(
-            [program if program.exists() else words[0], *words[1:]],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            env=clean_environment(),
-            timeout=2 * PROCESS_SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
+        if words[0] == "crew":
+            ended = crew(*words[1:], cwd=self.folder)
+        else:
+            program = BIN / words[0]
+            ended = subprocess.run(
+                [program if program.exists() else words[0], *words[1:]],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                env=clean_environment(),
+                timeout=2 * PROCESS_SECONDS,
+                stdin=subprocess.DEVNULL,
+            )
         self.printed = ended.stdout + ended.stderr
         expected = re.search(r"# ends with (\d)", line)
         assert ended.returncode == int(expected[1] if expected else 0), self.printed

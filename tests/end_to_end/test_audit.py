@@ -11,19 +11,15 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.test_who_may import ENTRIES, as_, crew, start
+from tests.support import forked
 from tests.support.crews import write_crew
 from tests.support.fleet import Fleet, begin
 from tests.support.postgres import needs_postgres
-from tests.support.processes import BIN, clean_environment, client, serving, until
+from tests.support.processes import BIN, client, serving, until
 
 
 def audit(folder: Path, *options: str, **environment: str) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [BIN / "crew", "audit", folder, "--json", *options],
-        capture_output=True,
-        text=True,
-        env=clean_environment(**environment),
-    )
+    done = forked.crew("audit", folder, "--json", *options, **environment)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -82,14 +78,7 @@ def test_the_commands_and_a_signal(tmp_path: Path):
     """By the user of the machine."""
     folder = crew(tmp_path)
 
-    def command(*arguments: str | Path) -> None:
-        subprocess.run(
-            [BIN / "crew", *arguments],
-            env=clean_environment(),
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-
+    command = forked.crew
     command("run", folder, "ask")
     run_id = audit(folder)[0]["run_id"]
     command("run", folder, "--answer", run_id, "ask again")

@@ -1,12 +1,12 @@
 """Two calls of one pause, decided by one answer: over HTTP and on the command line."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.support.crews import write_crew
 from tests.support.fleet import events
-from tests.support.processes import BIN, clean_environment, client, serving
+from tests.support.forked import crew
+from tests.support.processes import client, serving
 
 RULES: list[dict[str, Any]] = [
     {"after": "pay", "say": "{{result.pay}}"},
@@ -110,35 +110,29 @@ def test_other_arguments_and_the_rest_of_the_run(tmp_path: Path):
 def test_on_the_command_line(tmp_path: Path):
     """`--call` once for each."""
     paying(tmp_path)
-    paused = crew("run", str(tmp_path), "go")
+    paused = crew("run", str(tmp_path), "go", COLUMNS="200")
     run_id = paused.stderr.split("--answer ")[1].split()[0]
     assert '? pay {"to": "bob"} needs your approval (call_1_1)' in paused.stdout
     calls = ["--call", "call_1_1=deny=too dear", "--call", "a/call_1_2=approve"]
-    done = crew("run", str(tmp_path), "--answer", run_id, *calls)
+    done = crew("run", str(tmp_path), "--answer", run_id, *calls, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     assert "Denied by a person: too dear" in done.stdout
     assert "paid eve" in done.stdout
-    paused = crew("run", str(tmp_path), "go")
+    paused = crew("run", str(tmp_path), "go", COLUMNS="200")
     run_id = paused.stderr.split("--answer ")[1].split()[0]
     calls = ["--call", 'call_1_1=approve={"to": "joe"}', "--call", "call_1_2=deny"]
-    done = crew("run", str(tmp_path), "--answer", run_id, *calls)
+    done = crew("run", str(tmp_path), "--answer", run_id, *calls, COLUMNS="200")
     assert '[A person changed the arguments to {"to": "joe"}]' in done.stdout
     assert "(os:" in done.stdout
-    nothing = crew("run", str(tmp_path), "--answer", run_id, "--call", "call_1_1=approve={to}")
+    nothing = crew(
+        "run", str(tmp_path), "--answer", run_id, "--call", "call_1_1=approve={to}", COLUMNS="200"
+    )
     assert (nothing.returncode, "other arguments, as JSON" in nothing.stderr) == (2, True)
-    wrong = crew("run", str(tmp_path), "--answer", run_id, "--call", "call_1_1=perhaps")
+    wrong = crew(
+        "run", str(tmp_path), "--answer", run_id, "--call", "call_1_1=perhaps", COLUMNS="200"
+    )
     assert wrong.returncode == 2
     assert "write CALL=DECISION" in wrong.stderr
-
-
-def crew(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [BIN / "crew", *arguments],
-        capture_output=True,
-        text=True,
-        env=clean_environment(COLUMNS="200"),
-        timeout=60,
-    )
 
 
 def test_words_decide_nothing(tmp_path: Path):

@@ -8,8 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support import forked
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, clean_environment, client, serving, until
+from tests.support.processes import client, serving, until
 
 API = "/api/crew/conversations"
 TOKENS = {name: f"{name}-0123456789abcdef" for name in ("ann", "eve", "app", "reader")}
@@ -237,12 +238,9 @@ def test_a_helper_that_hangs_holds_up_no_run(tmp_path: Path):
 def test_the_commands(tmp_path: Path):
     """talk, conversations, run --conversation: what one began, the others know."""
     folder = crew(tmp_path)
-    environment = clean_environment()
 
     def command(*words: str | Path, text: str = "") -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [BIN / "crew", *words], input=text, capture_output=True, text=True, env=environment
-        )
+        return forked.crew(*words, given=text)
 
     talked = command(
         "talk", folder, "--user", "ann", "--conversation", "c1", text="I own FPT\n\nhello\n"

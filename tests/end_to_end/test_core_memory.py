@@ -1,6 +1,5 @@
 """What is remembered of a person, over HTTP: read, corrected in versions, and by whom."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -9,7 +8,8 @@ import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving
+from tests.support.forked import crew
+from tests.support.processes import ServerProcess, client, serving
 
 TOKENS = {name: f"{name}-0123456789abcdef" for name in ("ann", "eve", "reader", "acting", "admin")}
 ENTRIES = (
@@ -58,14 +58,6 @@ def call(
     path = f"/api/crew/users/{quote(user, safe='')}/core/{block}"
     body = {"value": value} if method == "PUT" else None
     return http.request(method, path, headers=headers, params=query, json=body)
-
-
-def crew(*arguments: str | Path) -> str:
-    command = [BIN / "crew", *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=clean_environment(), check=True
-    )
-    return done.stdout
 
 
 def test_a_block_is_changed_in_versions(server: ServerProcess):
@@ -185,10 +177,10 @@ def test_it_outlives_the_server(tmp_path: Path):
         made = http.put(path, json={"value": "likes tea"}, headers={"If-Match": "0"})
         assert made.status_code == 200, made.text
         server.process.kill()
-    shown = crew("memory", folder, "--user", "ann")
+    shown = crew("memory", folder, "--user", "ann").stdout
     assert "notes: what else (version 1, by person" in shown
     assert "  likes tea" in shown
-    assert crew("memory", folder, "--user", "eve").splitlines() == [
+    assert crew("memory", folder, "--user", "eve").stdout.splitlines() == [
         "notes: what else (version 0)",
         "  nothing yet",
     ]

@@ -1,13 +1,13 @@
 """Approvals that outlive their run, over HTTP and on the command line."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.support.crews import write_crew
 from tests.support.fleet import events
-from tests.support.processes import BIN, clean_environment, client, serving
+from tests.support.forked import crew
+from tests.support.processes import client, serving
 
 ANN, BOT = "secret-of-ann-0123456789", "secret-of-bot-0123456789"
 EVE = "secret-of-eve-0123456789"
@@ -23,13 +23,6 @@ def paying(folder: Path) -> Path:
     tools = {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": rule}}
     (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return f'paid {to}'\n")
     return write_crew(folder, {"a": {"tools": ["pay"]}}, RULES, tools)
-
-
-def crew(*arguments: Any) -> "subprocess.CompletedProcess[str]":
-    command = [BIN / "crew", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=clean_environment()
-    )
 
 
 def test_over_http(tmp_path: Path):

@@ -12,7 +12,8 @@ from tests.support.browser import NEEDS_CHROMIUM
 from tests.support.commands import needs_linux
 from tests.support.crews import write_crew
 from tests.support.fleet import events
-from tests.support.processes import BIN, clean_environment, client, serving
+from tests.support.forked import crew
+from tests.support.processes import BIN, client, serving
 
 pytestmark = needs_linux
 
@@ -147,16 +148,6 @@ def test_in_the_console(browser: Browser, tmp_path: Path):
 
 def test_on_the_command_line(tmp_path: Path):
     """The form is shown, and filled in by `--call`."""
-
-    def crew(*arguments: Any) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [BIN / "crew", *arguments],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            env=clean_environment(),
-        )
-
     folder = folder_of(tmp_path)
     lock(folder)
     paused = crew("run", folder, "go")

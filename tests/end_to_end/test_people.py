@@ -11,6 +11,7 @@ import pytest
 
 from tests.end_to_end.test_core_memory import ENTRIES, TOKENS
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.images import data_url, png
 from tests.support.processes import (
     BIN,
@@ -127,14 +128,6 @@ def bytes_with(folder: Path, word: str) -> list[str]:
     return [one.name for one in found if one.is_file() and word.encode() in one.read_bytes()]
 
 
-def crew(*arguments: str | Path) -> str:
-    command = [BIN / "crew", *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=clean_environment(), check=True
-    )
-    return done.stdout
-
-
 def test_all_of_a_person_is_exported_and_erased(folder: Path):
     """And nothing of another one: the database, its log and all files are looked through."""
     with serving(folder, CREW_API_TOKENS=",".join(ENTRIES)) as server, client(server) as http:
@@ -173,7 +166,7 @@ def test_all_of_a_person_is_exported_and_erased(folder: Path):
             http.get(f"/api/crew/runs/{begun.json()['run_id']}", headers=auth("admin")).status_code
             == 404
         )
-        entries = crew("audit", folder, "--json")
+        entries = crew("audit", folder, "--json").stdout
         assert "/users/ann" not in entries
         assert '"action":"erase"' in entries.replace(" ", "")
         # the same id again: nothing old is there
@@ -190,7 +183,7 @@ def test_a_killed_process_leaves_the_rest_to_the_next(folder: Path):
         fill(http, "ann")
         assert http.delete("/api/crew/users/ann", headers=auth("ann")).status_code == 202
     server.kill()
-    shown = crew("forget", folder, "--user", "ann")
+    shown = crew("forget", folder, "--user", "ann").stdout
     assert shown.startswith("Erased ann")
     assert bytes_with(folder, "canary-of-ann") == []
 
@@ -209,5 +202,5 @@ def test_the_command_erases_beside_a_server(folder: Path):
         assert done.returncode in (0, 3), done.stderr
         until(lambda: export(http, "ann", "admin")[-1]["value"] in ({}, {"audit": 1}))
         assert export(http, "eve")[-1]["value"]["run"] == 5
-    again = crew("forget", folder, "--user", "ann")
+    again = crew("forget", folder, "--user", "ann").stdout
     assert again.startswith("Erased ann")

@@ -1,7 +1,5 @@
 """A tool that ends its process: bounded, told, and no harm to other runs."""
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +8,9 @@ import pytest
 
 from tests.support.crews import write_crew
 from tests.support.fleet import Fleet, begin, events, status
+from tests.support.forked import crew
 from tests.support.postgres import needs_postgres
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, until
+from tests.support.processes import ServerProcess, client, serving, until
 
 ACTS = '''
 import os, signal
@@ -137,13 +136,13 @@ def test_a_run_is_cancelled_without_a_server(tmp_path: Path):
     with serving(tmp_path) as server, client(server) as http:
         begin_poison(http)
         server.process.wait()
-    listed = crew("runs", str(tmp_path), "--json").stdout
+    listed = crew("runs", tmp_path, "--json").stdout
     run_id = listed.partition('"run_id": "')[2].partition('"')[0]
-    done = crew("cancel", run_id, str(tmp_path))
+    done = crew("cancel", run_id, str(tmp_path), COLUMNS="100")
     assert (done.returncode, done.stdout) == (0, f"Cancelled {run_id}.\n")
-    again = crew("cancel", run_id, str(tmp_path))
+    again = crew("cancel", run_id, str(tmp_path), COLUMNS="100")
     assert (again.returncode, again.stderr) == (1, f"crew: run {run_id} is cancelled\n")
-    unknown = crew("cancel", "none", str(tmp_path))
+    unknown = crew("cancel", "none", str(tmp_path), COLUMNS="100")
     assert (unknown.returncode, unknown.stderr) == (1, "crew: there is no run none\n")
     with serving(tmp_path) as server, client(server) as http:
         assert status(http, run_id) == "cancelled"
@@ -156,19 +155,9 @@ def test_a_served_run_is_cancelled_from_the_terminal(tmp_path: Path):
     write_crew(tmp_path, {"a": {}}, rules)
     with serving(tmp_path) as server, client(server) as http:
         run_id = begin(http)
-        done = crew("cancel", run_id, str(tmp_path))
+        done = crew("cancel", run_id, str(tmp_path), COLUMNS="100")
         assert (done.returncode, done.stdout) == (0, f"Cancelled {run_id}.\n")
         assert status(http, run_id) == "cancelled"
-
-
-def crew(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [BIN / "crew", *arguments],
-        capture_output=True,
-        text=True,
-        env=clean_environment(COLUMNS="100", PATH=os.environ["PATH"]),
-        timeout=60,
-    )
 
 
 @needs_postgres

@@ -7,8 +7,9 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from tests.end_to_end.test_core_memory import ENTRIES, TOKENS, crew
+from tests.end_to_end.test_core_memory import ENTRIES, TOKENS
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.processes import ServerProcess, client, serving, until
 
 LESSON = (
@@ -222,10 +223,10 @@ def test_what_is_said_is_learned_and_shown_by_the_command(server: ServerProcess,
         assert item["outcome"] == "bought"
         answer = ask(http, "what do you know?", user_id="zoe", conversation_id="c2")
         assert answer == f'{item["id"]} {item["seen_at"][:10]}: owns FPT (said: "I own FPT")'
-    shown = crew("memory", folder, "--user", "zoe")
+    shown = crew("memory", folder, "--user", "zoe").stdout
     assert "owns FPT" in shown
     assert 'said: "I own FPT"' in shown
-    assert '"text":"owns FPT"' in crew("memory", folder, "--user", "zoe", "--json")
+    assert '"text":"owns FPT"' in crew("memory", folder, "--user", "zoe", "--json").stdout
 
 
 def test_a_crew_without_it_says_so(tmp_path: Path):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 from crew.database import open_store
 from crew.journal.records.schedules import ScheduleState, key_of
 from tests.server.notices.receivers import receiver
+from tests.support import forked
 from tests.support.clocks import needs_faketime, skewed
 from tests.support.crews import write_crew
 from tests.support.postgres import Postgres, needs_postgres
-from tests.support.processes import BIN, clean_environment, client, serving, start_server, until
+from tests.support.processes import client, serving, start_server, until
 from tools.clock import rfc3339
 
 # in about three hours
@@ -34,13 +34,8 @@ def rows(http: Any) -> list[dict[str, Any]]:
 
 
 def schedules(folder: Path, *options: str, **environment: str) -> str:
-    done = subprocess.run(
-        [BIN / "crew", "schedules", folder, *options],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=clean_environment(**environment),
-    )
+    done = forked.crew("schedules", folder, *options, **environment)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 

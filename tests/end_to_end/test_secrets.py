@@ -12,9 +12,10 @@ import pytest
 
 from crew import MemoryStore, Query, Runs, load_crew
 from tests.server.notices.receivers import receiver
+from tests.support import forked
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
-from tests.support.processes import BIN, clean_environment, client, serving
+from tests.support.processes import client, serving
 from tools.calls import MAX_OUTPUT_BYTES, NOTE_BYTES
 from tools.text.server_words import MAX_WORDS
 
@@ -29,12 +30,8 @@ GATEWAY = {
 
 
 def leakcheck(folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [BIN / "crew", "leakcheck", folder],
-        capture_output=True,
-        text=True,
-        env=clean_environment(GATEWAY_KEY="sk-real-0123456789", PAGER_TOKEN="pager-0123456789"),
-    )
+    keys = {"GATEWAY_KEY": "sk-real-0123456789", "PAGER_TOKEN": "pager-0123456789"}
+    return forked.crew("leakcheck", folder, **keys)
 
 
 def crew(folder: Path, look: str) -> Path:

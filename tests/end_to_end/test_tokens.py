@@ -1,10 +1,10 @@
 """Tokens: made, listed, revoked, kept from tools; wrong ones."""
 
-import subprocess
 from pathlib import Path
 
 from tests.end_to_end.test_who_may import TOKENS, as_, crew, start
-from tests.support.processes import BIN, clean_environment, client, serving, sse, until
+from tests.support import forked
+from tests.support.processes import client, serving, sse, until
 
 
 def test_wrong_tokens_are_slowed_down(tmp_path: Path):
@@ -25,13 +25,7 @@ def test_wrong_tokens_are_slowed_down(tmp_path: Path):
 
 
 def token(*arguments: str, status: int = 0) -> str:
-    ended = subprocess.run(
-        [BIN / "crew", "token", *arguments],
-        capture_output=True,
-        text=True,
-        env=clean_environment(),
-        timeout=60,
-    )
+    ended = forked.crew("token", *arguments)
     assert ended.returncode == status, ended.stderr
     return ended.stdout.strip() if status == 0 else ended.stderr
 

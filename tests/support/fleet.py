@@ -10,10 +10,9 @@ import httpx2
 import psycopg
 
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.processes import (
-    BIN,
     ServerProcess,
-    clean_environment,
     client,
     serving,
     sse,
@@ -95,7 +94,4 @@ def records(fleet: Fleet, run_id: str) -> list[Any]:
 
 
 def command(fleet: Fleet, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    environment = clean_environment(CREW_DATABASE_URL=fleet.database)
-    return subprocess.run(
-        [BIN / "crew", *arguments], capture_output=True, text=True, env=environment, timeout=60
-    )
+    return crew(*arguments, CREW_DATABASE_URL=fleet.database)

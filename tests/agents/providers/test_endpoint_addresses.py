@@ -10,6 +10,7 @@ import pytest
 from crew import check
 from tests.support.crews import write_crew
 from tests.support.endpoints import crew_at, played
+from tests.support.forked import crew
 from tests.support.model_server import ModelServer, completion, http, model_server
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 
@@ -64,16 +65,7 @@ async def test_the_look_at_the_models_keeps_the_query(tmp_path: Path):
 
 
 async def _doctor(folder: Path) -> "subprocess.CompletedProcess[str]":
-    def run() -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [BIN / "crew", "doctor", folder],
-            capture_output=True,
-            text=True,
-            env=clean_environment(),
-            timeout=PROCESS_SECONDS,
-        )
-
-    return await asyncio.to_thread(run)
+    return await asyncio.to_thread(crew, "doctor", folder)
 
 
 async def test_a_model_that_is_not_listed_is_an_error(tmp_path: Path):

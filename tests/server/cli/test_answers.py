@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.planning import planning, task
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
-from tests.support.processes import client, serving
+from tests.support.forked import crew
+from tests.support.processes import client, serving, until
 
 COPIES = 6
 
@@ -38,6 +38,7 @@ def test_a_copy_under_load_has_every_run_that_was_accepted(tmp_path: Path):
         for thread in threads:
             thread.start()
         try:
+            until(lambda: bool(accepted))
             for number in range(COPIES):
                 before = set(accepted)
                 made = crew("backup", folder, tmp_path / f"{number}.db")

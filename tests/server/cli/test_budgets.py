@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.crew.costs.test_budgets import PRICES, SAY, WRITER
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.processes import client, serving
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.crew.costs.test_costs_of_runs import PRICES, crew_at
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.processes import client, serving
 

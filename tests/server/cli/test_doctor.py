@@ -9,29 +9,23 @@ import psycopg
 import pytest
 
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.mcp_servers import raw_server
 from tests.support.model_server import http, model_server
 from tests.support.postgres import Postgres, needs_postgres
-from tests.support.processes import BIN, clean_environment
 
 
 def doctor(folder: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [BIN / "crew", "doctor", folder, *options],
-        capture_output=True,
-        text=True,
-        env=clean_environment(**environment),
-        timeout=60,
-    )
+    return crew("doctor", folder, *options, **environment)
 
 
-def crew(folder: Path) -> Path:
+def small_crew(folder: Path) -> Path:
     return write_crew(folder, {"a": {"is_terminal": True}}, [{"say": "x"}])
 
 
 def test_before_the_first_run(tmp_path: Path):
     """Nothing is made by looking."""
-    found = doctor(crew(tmp_path))
+    found = doctor(small_crew(tmp_path))
     assert (found.returncode, found.stderr) == (0, "")
     assert "✓ ok: the files have 0 errors and 0 warnings" in found.stdout
     assert "note: no run has been kept yet" in found.stdout
@@ -42,12 +36,7 @@ def test_a_file(tmp_path: Path):
     """Good, then damaged."""
     path = tmp_path / "x.db"
     url = f"sqlite:///{path}"
-    subprocess.run(
-        [BIN / "crew", "run", crew(tmp_path), "hello"],
-        env=clean_environment(CREW_DATABASE_URL=url),
-        check=True,
-        capture_output=True,
-    )
+    assert crew("run", small_crew(tmp_path), "hello", CREW_DATABASE_URL=url).returncode == 0
     good = doctor(tmp_path, "--database", CREW_DATABASE_URL=url)
     assert (good.returncode, f"✓ ok: {path} can be read and written" in good.stdout) == (0, True)
     assert "the files" not in good.stdout
@@ -65,7 +54,7 @@ def test_a_file(tmp_path: Path):
 
 def test_files_with_errors(tmp_path: Path):
     """They are counted; crew validate shows them."""
-    (crew(tmp_path) / "crew.yaml").write_text("agents: [nobody]\n")
+    (small_crew(tmp_path) / "crew.yaml").write_text("agents: [nobody]\n")
     found = doctor(tmp_path)
     assert found.returncode == 1
     assert f"✗ error: the files have 1 errors and 1 warnings: see crew validate {tmp_path}" in (
@@ -87,7 +76,7 @@ def test_an_mcp_server_is_started_once(tmp_path: Path):
 def test_a_server_that_cannot_be_reached(tmp_path: Path):
     """It says where, without the password."""
     url = "postgresql://me:secret@127.0.0.1:1/db"
-    found = doctor(crew(tmp_path), "--database", CREW_DATABASE_URL=url)
+    found = doctor(small_crew(tmp_path), "--database", CREW_DATABASE_URL=url)
     assert found.returncode == 1
     assert "error: the database postgresql://127.0.0.1:1/db cannot be used" in found.stdout
     assert "secret" not in found.stdout + found.stderr
@@ -108,7 +97,7 @@ def test_settings_of_a_server(postgres: Postgres, tmp_path: Path, setting: str, 
     with psycopg.connect(url, autocommit=True) as connection:
         (name,) = connection.execute("SELECT current_database()").fetchone() or ("",)
         connection.execute(f"ALTER DATABASE {name} SET {setting}")
-    found = doctor(crew(tmp_path), "--database", CREW_DATABASE_URL=url)
+    found = doctor(small_crew(tmp_path), "--database", CREW_DATABASE_URL=url)
     assert said in found.stdout
     # the server of the tests is quick, and may lose everything
     assert found.returncode == 1
@@ -172,11 +161,5 @@ def test_a_tool_gets_no_token_while_files_are_checked(tmp_path: Path, command: s
     tools = {"peek": {"kind": "python", "function": "peek.py:peek", "effect": "read"}}
     folder = write_crew(tmp_path, {"a": {"tools": ["peek"]}}, [{"say": "x"}], tools)
     tokens = {"CREW_API_TOKENS": f"admin:{'t' * 24}", "CREW_TOKEN": "u" * 24}
-    subprocess.run(
-        [BIN / "crew", command, folder],
-        capture_output=True,
-        check=True,
-        env=clean_environment(**tokens, OTHER_TOKEN="v"),
-        timeout=60,
-    )
+    assert crew(command, folder, **tokens, OTHER_TOKEN="v").returncode == 0
     assert (tmp_path / "seen").read_text() == "OTHER_TOKEN"

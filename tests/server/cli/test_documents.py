@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
 from tests.support.documents import POLICY, RULES, UPLOADS
+from tests.support.forked import crew
 
 DOCUMENTS: dict[str, Any] = {"policy": POLICY, "uploads": UPLOADS}
 

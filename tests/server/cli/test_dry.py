@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.server.cli.test_tools import crew
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 
 TOOLS: dict[str, Any] = {
     "look": {"kind": "python", "function": "mine.py:look", "effect": "read"},

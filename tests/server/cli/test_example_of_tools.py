@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.server.cli.test_tools import crew
 from tests.support.commands import needs_landlock
 from tests.support.crews import copy_example
+from tests.support.forked import crew
 
 
 @needs_landlock

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.server.cli.test_tools import crew
 from tests.support.commands import needs_landlock
 from tests.support.crews import copy_example
+from tests.support.forked import crew
 
 
 def events(told: Any) -> list[dict[str, Any]]:

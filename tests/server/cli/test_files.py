@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.processes import BIN, clean_environment
 
 

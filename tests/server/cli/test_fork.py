@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.cli.test_run import crew
+from tests.support.forked import crew
 from tests.support.rehearsed import repair_crew
 
 ACTS = '''

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from server.cli.hints import shell_quoted
-from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tools.text.texts import UNSAFE, visible_json
 
 EVIL = "x\u202e\u009b31m\x7f"

@@ -15,9 +15,10 @@ from crew import check
 from crew.config.problems import has_failed
 from server.cli.imports.detect import crew_of_file
 from server.cli.imports.foreign import Foreign
-from tests.server.cli.test_tools import API, crew
+from tests.server.cli.test_tools import API
 from tests.support.commands import needs_linux
 from tests.support.foreign_files import AGENTS, CLIENT, TASKS, TEAM, WORKFLOW
+from tests.support.forked import crew
 from tests.support.mcp_servers import raw_server
 from tools.errors import ToolDefinitionError
 

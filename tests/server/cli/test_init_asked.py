@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.server.cli.test_run import crew
 from tests.server.cli.test_terminal import Terminal
 from tests.support.commands import needs_linux
+from tests.support.forked import crew
 
 RUNBOOK = """
 # The disk is full

@@ -4,8 +4,9 @@ import json
 import shlex
 from pathlib import Path
 
-from tests.server.cli.test_tools import API, crew
+from tests.server.cli.test_tools import API
 from tests.support.commands import needs_linux
+from tests.support.forked import crew
 from tests.support.mcp_servers import raw_server
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.cli.test_run import PAUSING, crew
+from tests.server.cli.test_run import PAUSING
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.processes import client, serving
 
 TOKEN = "boss-0123456789abcdef"

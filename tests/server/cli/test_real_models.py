@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.server.cli.test_run import crew
+from tests.support.forked import crew
 from tests.support.model_server import Reply, completion, http, model_server
 from tests.support.rehearsed import rehearse, repair_crew
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.server.cli.test_run import crew
 from tests.support.crews import copy_example
+from tests.support.forked import crew
 from tests.support.processes import BIN, clean_environment, until
 from tests.support.rehearsed import rehearse, repair_crew
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.crew.rehearsal.test_replays import edit
-from tests.server.cli.test_run import crew
 from tests.support.crews import copy_example
+from tests.support.forked import crew
 
 
 def git(folder: Path, *words: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.cli.test_run import crew
+from tests.support.forked import crew
 from tests.support.model_server import ModelServer, completion, http, model_server
 from tests.support.rehearsed import repair_crew
 

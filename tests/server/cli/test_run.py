@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.crews import ROOT, write_crew
+from tests.support.forked import crew
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 
 ASKING: list[dict[str, Any]] = [{"hears": "enough", "say": "thanks [E]"}, {"say": "tell me more"}]
@@ -24,20 +25,6 @@ PAUSING = {
         "agent_behaviors": {"a": {"wait_for_signal": True}},
     }
 }
-
-
-def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command; no traceback may ever be seen."""
-    ended = subprocess.run(
-        [BIN / "crew", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=clean_environment(**environment),
-        timeout=PROCESS_SECONDS,
-        stdin=subprocess.DEVNULL,
-    )
-    assert "Traceback" not in ended.stderr + ended.stdout
-    return ended
 
 
 COMMANDS = ("serve", "run", "validate", "explain", "graph", "schema", "init", "runs", "doctor")

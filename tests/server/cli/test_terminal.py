@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from server.cli.answers import CALL_DECISION
 from server.cli.hints import answer_commands
-from tests.server.cli.test_run import ASKING, PAUSING, crew
+from tests.server.cli.test_run import ASKING, PAUSING
 from tests.support.crews import copy_example, write_crew
+from tests.support.forked import crew
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 
 ACTS = '''

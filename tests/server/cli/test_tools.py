@@ -1,14 +1,13 @@
 """`crew tools` and `crew call`: what tools may do, and a call by hand."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.support.commands import needs_landlock, needs_linux
 from tests.support.crews import write_crew
+from tests.support.forked import crew
 from tests.support.mcp_servers import raw_server
-from tests.support.processes import BIN, clean_environment
 
 TOOLS: dict[str, Any] = {
     "greet": {"kind": "python", "function": "mine.py:greet"},
@@ -39,17 +38,6 @@ def secret(context: ToolContext) -> str:
     context.progress(1, 2, "half")
     return "it is " + context.secret("MY_OWN")
 '''
-
-
-def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [BIN / "crew", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env=clean_environment(**environment),
-        timeout=60,
-    )
 
 
 def folder(path: Path) -> Path:
