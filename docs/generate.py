@@ -27,8 +27,9 @@ from server.cli.starting.starter import starter_files
 from server.http.app import build_server
 from server.http.bodies import AnswerBody, QueryBody
 from server.http.errors import TITLES
-from server.settings import VARIABLES, ServerSettings
+from server.settings import ServerSettings
 from server.telemetry.metrics import Metrics
+from server.variables import VARIABLES
 from tools.calls import CallProgressed, CallStatus, ToolCall
 from tools.context import Progress
 

@@ -16,85 +16,15 @@ from crew.runs.upkeep.storage import GIGABYTE
 from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
+from server.variables import PUBLIC_URL, VARIABLES
 from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 PLACES = (1, 1_000_000), "connections"
+CONVERSATION_HEADERS = ("X-Conversation-Id", "X-OpenWebUI-Chat-Id")
 LOG_LEVELS = ("debug", "info", "warning", "error")
-PUBLIC_URL = "CREW_PUBLIC_URL"
-VARIABLES = {
-    "CREW_API_TOKENS": (
-        "tokens (16 characters or more, separated by commas) that clients must show; needed on any "
-        "address but loopback. One without a name may do everything. NAME:TOKEN may start, answer "
-        "and read runs of its own; NAME@PRIORITY+SCOPE:TOKEN says up to which priority (0 to 9; 5 "
-        "unless given) and what else: read, run, answer, admin"
-    ),
-    "CREW_TOKEN": "the token that commands show to a server (`--server`)",
-    "CREW_TOKEN_FILE": "a file of further tokens, as `crew token new` writes it; it may change",
-    "CREW_TRUSTED_PROXIES": (
-        "addresses or networks of proxies whose X-Forwarded-For says who the client is, separated "
-        "by commas"
-    ),
-    "CREW_OIDC_ISSUER": "whose OIDC bearer tokens are taken, as they name it in `iss`",
-    "CREW_OIDC_AUDIENCE": "for whom they must be: `aud`",
-    "CREW_OIDC_KEYS": "the address, or the file, of the issuer's keys (a JWKS document)",
-    "CREW_IDENTITY_HEADER": (
-        "a header in which the trusted proxies name the user that they have let in"
-    ),
-    "CREW_IDENTITY_ADMINS": "which of these users may do everything, separated by commas",
-    "CREW_DATABASE_URL": (
-        "where runs are kept: sqlite:///file.db, postgresql://user@host/database or memory:; "
-        "DIR/.crew/crew.db unless set"
-    ),
-    "CREW_DATABASE_CONNECTIONS": (
-        "how many connections to PostgreSQL the runs of each process may have, besides one that "
-        "listens and two of the queue; 5 unless set"
-    ),
-    PUBLIC_URL: (
-        "the server's address as people call it, such as https://crew.example.com: for links in "
-        "messages of `notify`"
-    ),
-    "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
-    "CREW_ALLOWED_HOSTS": (
-        "host names by which the server may be called, separated by commas; on loopback its own"
-    ),
-    "CREW_MAX_CONNECTIONS": "how many connections clients may have; 10000 unless set",
-    "CREW_MAX_CONNECTIONS_PER_ADDRESS": (
-        "how many one address may have, unless it is a trusted proxy's; 1000 unless set"
-    ),
-    "CREW_REQUESTS_PER_MINUTE": (
-        "how many requests of one token, and of one address unless it is a trusted proxy's, are "
-        "answered in a minute, a sixth of them at once; 60000 unless set"
-    ),
-    "CREW_MAX_STREAMS_PER_TOKEN": (
-        "how many streams of one token may be open in a process; 2000 unless set"
-    ),
-    "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
-    "CREW_STALL_SECONDS": (
-        "how long a tool may hold up a whole worker before the worker is ended; 30 unless set"
-    ),
-    "CREW_KEEP_EVENTS_DAYS": "how long the events of an ended run are kept; 30 unless set",
-    "CREW_KEEP_EVENTS_HOURS": "the same in hours, as earlier versions read it",
-    "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
-    "CREW_KEEP_RUNS_DAYS": "how long an ended run's result is kept; 30 unless set",
-    "CREW_KEEP_AUDIT_DAYS": "how long it is kept who did what; 365 unless set",
-    "CREW_MAX_DATABASE_GB": (
-        "how large the database may become; then the oldest events and runs are deleted; "
-        "10 unless set, 0: no limit"
-    ),
-    "CREW_TOOL_FOLDERS": (
-        "folders beside the crew's own from which Python files of tools may be loaded, separated "
-        "as in PATH"
-    ),
-    "CREW_LOG_FORMAT": (
-        "text or json; text on a terminal and in commands that do not serve, else json"
-    ),
-    "CREW_LOG_LEVEL": (
-        "debug, info, warning or error; info unless set, warning in commands that do not serve"
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +53,12 @@ class ServerSettings:
     log_level: str = "info"
     # as people call the server; None: not known
     public_url: str | None = None
+    # by which other protocols it is reached; None: the usual ones
+    doors: tuple[str, ...] | None = None
+    # in which clients of other protocols name a conversation
+    conversation_headers: tuple[str, ...] = CONVERSATION_HEADERS
+    # answers of OpenAI's API have what was said and done before them
+    shows_thinking: bool = True
 
     @property
     def link_base(self) -> str | None:
@@ -179,6 +115,10 @@ class ServerSettings:
             log_format=log_format(environment, terminal=terminal),
             log_level=log_level(environment, "info"),
             public_url=public_url(environment),
+            doors=_names(environment.get("CREW_DOORS")),
+            conversation_headers=_names(environment.get("CREW_CONVERSATION_HEADERS"))
+            or CONVERSATION_HEADERS,
+            shows_thinking=_switch(environment, "CREW_OPENAI_THINKING"),
         )
 
 
@@ -274,6 +214,17 @@ def _retention(environment: Mapping[str, str]) -> Retention:
         )
     gigabytes = _number(environment, "CREW_MAX_DATABASE_GB", 10, (0, 10**6), "GB")
     return Retention(event_days, int(events), days, audit_days, int(gigabytes * GIGABYTE))
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(sorted(_list(text)))
+
+
+def _switch(environment: Mapping[str, str], name: str) -> bool:
+    value = (environment.get(name) or "true").lower()
+    if value not in ("true", "false"):
+        raise SettingsError(f"{name} is {value!r}; write true or false")
+    return value == "true"
 
 
 def _list(text: str | None) -> frozenset[str]:

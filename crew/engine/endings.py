@@ -119,6 +119,7 @@ class RunEnds:
         answer: str,
         until: str | None = None,
         source: str | None = None,
+        signal: str = "",
     ) -> None:
         """Be done, or paused until a time; see `pause`."""
         state, failed = self.state, self.record.take_failed()
@@ -136,6 +137,7 @@ class RunEnds:
             tuple(state.shows),
             state.sources,
             failed,
+            signal,
         )
         self._end(done, agent_id, answer, until)
 

@@ -269,11 +269,11 @@ class CrewExecutor:
             case Pause(agent_id, source):
                 agent, until = self.crew.agents[agent_id], self._questions.until(agent_id)
                 self._ends.pause(agent, None, until, source)
-            case Finish(reason, agent_id, decided, source):
+            case Finish(reason, agent_id, decided, source, signal):
                 answer = state.last_answer
                 if state.group is not None and decided:
                     answer = state.group.answers.get(agent_id, answer)
-                self._ends.finish(reason, agent_id, answer, source=source)
+                self._ends.finish(reason, agent_id, answer, source=source, signal=signal)
             case _:
                 assert_never(step)
 

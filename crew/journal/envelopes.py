@@ -275,6 +275,7 @@ def _run_done(event: RunDone) -> Envelope:
         "cost": event.usage.cost_document(),
         "duration_seconds": round(event.duration_seconds, 6),
         "stages": event.all_stages,
+        **({"signal": event.signal} if event.signal else {}),
         **_conversation(event.conversation),
         **({"shows": [one.document for one in event.shows]} if event.shows else {}),
         **({"sources": source_documents(event.sources, event.answer)} if event.sources else {}),

@@ -220,6 +220,8 @@ class RunDone:
     sources: tuple[ShownPassage, ...] = ()
     # requests that no answer followed
     failed: tuple[FailedRequest, ...] = ()
+    # that ends the run; "" where none does
+    signal: str = ""
 
     @property
     def all_stages(self) -> dict[str, float]:

@@ -116,7 +116,8 @@ def _follow(routing: Routing, transition: Transition, agent_id: str) -> NextStep
             "terminal": "terminal",
         }
         reason = reasons.get(transition.kind, "no_next_agent")
-        return Finish(reason, agent_id, source=source)
+        signal = transition.route.signal.text if transition.route is not None else ""
+        return Finish(reason, agent_id, source=source, signal=signal)
     if transition.route is None:
         why = Reason(WHY[transition.kind], source=source, matched=transition.matched)
         return _go(routing, transition.target, why)

@@ -78,6 +78,8 @@ class Finish:
     decided: bool = True
     # what in the files says so, as `file:line`; None where nothing does
     source: str | None = None
+    # that is acted on; "" where none is
+    signal: str = ""
 
 
 NextStep = Handoff | Fork | Pause | Finish

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,15 @@ from server.http.callers import session
 from server.http.callers.authenticator import Authenticator
 from server.http.callers.guard import AccessGuard
 from server.http.callers.pace import RateLimits
+from server.http.door import Door
 from server.http.errors import EXCEPTION_HANDLERS
 from server.http.openapi.document import openapi_document
 from server.http.operations import routes_of
 from server.http.overload import Admission, Overload
 from server.http.services import Services
 from server.identity import Oidc
-from server.settings import PUBLIC_URL, ServerSettings
+from server.settings import ServerSettings
+from server.variables import PUBLIC_URL
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +70,11 @@ Watch = Callable[[Reloader], Work]
 
 
 def build_server(
-    crew: Crew, database: Database, settings: ServerSettings, watch: Watch | None = None
+    crew: Crew,
+    database: Database,
+    settings: ServerSettings,
+    watch: Watch | None = None,
+    doors: Sequence[Door] = (),
 ) -> Starlette:
     """Build the application of `crew serve`; its lifespan owns the crew and the database.
 
@@ -77,6 +83,7 @@ def build_server(
         database: keeps its runs; with a queue, workers play them.
         settings: how to serve.
         watch: reads the crew's files again when they change, until it is cancelled.
+        doors: other protocols that it speaks.
 
     Raises:
         SettingsError: another process serves from the same database, and it is for one.
@@ -121,7 +128,7 @@ def build_server(
             work.append(_log_missing_workers(queue))
         return work
 
-    app = build_app(_routes(), services, settings, background, begin)
+    app = build_app(_routes(), services, settings, background, begin, doors)
     app.state.openapi_document = openapi_document
     return app
 
@@ -132,6 +139,7 @@ def build_app(
     settings: ServerSettings,
     background: Callable[[], list[Work]],
     begin: Callable[[], Work] | None = None,
+    doors: Sequence[Door] = (),
 ) -> Starlette:
     """Build an application with the middleware and the errors that all of ours have.
 
@@ -141,6 +149,7 @@ def build_app(
         settings: how to serve.
         background: what is done while it serves, until it is cancelled.
         begin: what is done before it serves.
+        doors: other protocols that it speaks.
     """
 
     @asynccontextmanager
@@ -180,15 +189,22 @@ def build_app(
     authenticator = Authenticator(settings.tokens, oidc, services.metrics.refused, services.auditor)
     limits = RateLimits(settings, services.metrics.refused)
     middleware.append(
-        Middleware(AccessGuard, settings=settings, authenticator=authenticator, limits=limits)
+        Middleware(
+            AccessGuard,
+            settings=settings,
+            authenticator=authenticator,
+            limits=limits,
+            doors=doors,
+        )
     )
     app = Starlette(
-        routes=routes,
+        routes=[*routes, *(route for door in doors for route in door.routes)],
         middleware=middleware,
         exception_handlers=EXCEPTION_HANDLERS,
         lifespan=lifespan,
     )
     app.state.authenticator, app.state.limits = authenticator, limits
+    app.state.doors, app.state.settings = doors, settings
     app.state.refused = services.metrics.refused
     # a redirect would repeat what a query says
     app.router.redirect_slashes = False

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.report import problems_document
@@ -111,13 +112,22 @@ def problem_document(problem: HttpProblem) -> dict[str, Any]:
 
 
 class ProblemResponse(JsonResponse):
-    """A problem as `application/problem+json`."""
+    """A problem as `application/problem+json`, or in the form of the door that was taken."""
 
     media_type = "application/problem+json"
 
     def __init__(self, problem: HttpProblem) -> None:
+        self.problem = problem
         body = problem_document(problem)
         super().__init__(body, problem.status, headers=dict(problem.headers or {}))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        for door in scope["app"].state.doors:
+            if door.has(scope["path"]):
+                await door.refuse(self.problem)(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
 
 
 async def _answer_problem(request: Request, error: Exception) -> Response:
@@ -298,6 +308,16 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,
 }
+
+
+async def problem_of(request: Request, error: Exception) -> HttpProblem | None:
+    """Return the problem that an error is answered with; None where it is a mistake of ours."""
+    for kind in type(error).__mro__:
+        if kind is not Exception and (answer := EXCEPTION_HANDLERS.get(kind)) is not None:
+            response = await answer(request, error)
+            assert isinstance(response, ProblemResponse), "all errors are answered so"
+            return response.problem
+    return None
 
 
 def bad_request(problems: list[tuple[str, str]]) -> HttpProblem:

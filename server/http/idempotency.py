@@ -22,7 +22,9 @@ KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 
 
 def idempotency_key(
-    request: Request, asked: Query | StartRequest | ResumeRequest | ForkRequest
+    request: Request,
+    asked: Query | StartRequest | ResumeRequest | ForkRequest,
+    own: str | None = None,
 ) -> IdempotencyKey | None:
     """Return the `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
 
@@ -31,10 +33,11 @@ def idempotency_key(
     Args:
         request: the request.
         asked: what it starts; the same key with something else is refused later.
+        own: the key that the request has by its protocol, in place of a header.
     """
     caller, ticket = caller_of(request), caller_of(request).ticket
-    name, key = "Idempotency-Key", request.headers.get("idempotency-key")
-    if request.method != "POST":
+    name, key = "Idempotency-Key", request.headers.get("idempotency-key") if own is None else own
+    if request.method != "POST" and own is None:
         name = IDEMPOTENCY_KEY
         key = request.query_params.get(name)
     if ticket is not None:

@@ -75,7 +75,7 @@ async def parse_run_request(
         data = await read_json(request, settings)
     else:
         data = _from_url(request)
-    body = _check(QueryBody, data)
+    body = check_body(QueryBody, data)
     user_id = user_of(request, body.user_id)
     if body.run_id is not None:
         _check_length(body.query, settings)
@@ -85,7 +85,7 @@ async def parse_run_request(
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
-    return _start_of(body, settings, agents, caller, user_id)
+    return start_of(body, settings, agents, caller, user_id)
 
 
 async def parse_start(
@@ -93,16 +93,17 @@ async def parse_start(
 ) -> StartRequest:
     """Parse what a POST of `/api/crew/runs` asks; raises HttpProblem with every problem."""
     body = await parse_body(request, settings, StartBody)
-    return _start_of(body, settings, agents, caller, user_of(request, body.user_id))
+    return start_of(body, settings, agents, caller, user_of(request, body.user_id))
 
 
-def _start_of(
+def start_of(
     body: StartBody,
     settings: CrewSettings,
     agents: frozenset[str],
     caller: Caller,
     user_id: str,
 ) -> StartRequest:
+    """Return what a body asks for; raises HttpProblem."""
     if not body.query and not body.attachments:
         raise bad_request([("query", "is missing")])
     _check_length(body.query, settings)
@@ -177,14 +178,14 @@ async def parse_body(
         kind: of the body.
         parameters: that the query string may have beside it.
     """
-    return _check(kind, await read_json(request, settings, parameters))
+    return check_body(kind, await read_json(request, settings, parameters))
 
 
 async def parse_answer(
     request: Request, run_id: str, settings: CrewSettings, caller: Caller
 ) -> ResumeRequest:
     """Parse the answer in a POST of `/resume`; raises HttpProblem with every problem."""
-    body = _check(AnswerBody, await read_json(request, settings))
+    body = check_body(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
     _require_answer(body)
     return ResumeRequest(run_id, _answer(body, caller), read_attachments(body.attachments))
@@ -308,7 +309,8 @@ def _check_length(text: str, settings: CrewSettings) -> None:
         raise bad_request([("query", wrong)])
 
 
-def _check(kind: type[B], data: Any) -> B:
+def check_body(kind: type[B], data: Any) -> B:
+    """Return data as a body of this kind; raises HttpProblem with every problem."""
     try:
         return kind.model_validate(data)
     except ValidationError as error:

@@ -1,8 +1,9 @@
 """A run's events as server-sent events: frames, keep-alive, and the end of slow readers."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, aclosing
+from typing import Protocol
 
 import anyio
 from starlette.requests import ClientDisconnect
@@ -27,8 +28,6 @@ HEADERS = [
 # for one write to a client's connection: it is looked at so often, and ended at the second look
 LOOK_SECONDS = 15.0
 CANNOT_READ = b": the events cannot be read now; come back later\n\n"
-# from the id of a run and one of its events
-Form = Callable[[str, RunEvent], bytes]
 GOING_DOWN = b": this server is going down; come back with the id of the last event\n\n"
 
 
@@ -36,6 +35,57 @@ def frame(run_id: str, event: RunEvent) -> bytes:
     """Return an event as an EventSource reads it; one that is not stored has no id."""
     head = f"id: {run_id}:{event.seq}\n" if event.seq is not None else ""
     return f"{head}data: {event.encoded}\n\n".encode()
+
+
+class StreamForm(Protocol):
+    """How a protocol writes the stream of a run."""
+
+    def begin(self) -> bytes:
+        """Return what goes before all events."""
+        ...
+
+    def frame(self, event: RunEvent) -> bytes:
+        """Return what an event comes to; b"" for nothing. Events come from the first one on."""
+        ...
+
+    def ping(self, timestamp: str) -> bytes:
+        """Return what keeps a silent stream open."""
+        ...
+
+    def cannot_read(self) -> bytes:
+        """Return what ends a stream of events that cannot be read now."""
+        ...
+
+    def going_down(self) -> bytes:
+        """Return what ends a stream when the server does."""
+        ...
+
+
+class EventForm:
+    """The crew's own: each event as it is stored."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+
+    def begin(self) -> bytes:
+        """See StreamForm."""
+        return RETRY
+
+    def frame(self, event: RunEvent) -> bytes:
+        """See StreamForm."""
+        return frame(self.run_id, event)
+
+    def ping(self, timestamp: str) -> bytes:
+        """See StreamForm."""
+        return frame(self.run_id, ping(self.run_id, timestamp))
+
+    def cannot_read(self) -> bytes:
+        """See StreamForm."""
+        return CANNOT_READ
+
+    def going_down(self) -> bytes:
+        """See StreamForm."""
+        return GOING_DOWN
 
 
 def cannot_read() -> Response:
@@ -53,12 +103,12 @@ class EventStream:
         listeners: Listeners,
         run_id: str,
         after: int,
-        form: Form,
+        form: StreamForm,
         *,
         deltas: bool,
         slot: AbstractContextManager[None],
-        segment: bool = False,
-        replayed: bool = False,
+        segment: int | None = None,
+        headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         """Send nothing yet.
 
@@ -67,42 +117,42 @@ class EventStream:
             listeners: count this one.
             run_id: the run.
             after: the number of the last event that the client has.
-            form: the bytes of an event, as the client's protocol has them.
+            form: how the client's protocol writes it.
             deltas: send events that are not stored too.
             slot: entered for as long as it is open.
-            segment: end with the first segment, and the run needs a listener until then.
-            replayed: an earlier request has started the run.
+            segment: end with the segment that begins behind this event; the run needs a listener
+                until then.
+            headers: of the response, beside those of all streams.
         """
         self.runs, self.listeners, self.run_id, self.after = runs, listeners, run_id, after
-        self.deltas, self.segment, self.replayed = deltas, segment, replayed
+        self.deltas, self.segment, self.headers = deltas, segment, headers
         self.slot, self.form = slot, form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
-        with self.slot, self.listeners.listen(self.run_id, needed=self.segment) as listening:
+        needed = self.segment is not None
+        with self.slot, self.listeners.listen(self.run_id, needed=needed) as listening:
             with anyio.CancelScope() as stream:
                 # not in a task group: to leave one that has a task costs as much as two events
                 leaving = asyncio.ensure_future(_end_with_client(receive, stream))
                 try:
-                    with _Writer(send, stream.cancel, self.runs.crew.clock) as writer:
+                    clock, head = self.runs.crew.clock, self.form.begin()
+                    with _Writer(send, stream.cancel, clock, head) as writer:
                         listening.over = await self._send(writer, stream)
                 finally:
                     leaving.cancel()
 
     async def _send(self, writer: "_Writer", stream: anyio.CancelScope) -> bool:
         """Return whether the segment's end was sent."""
-        headers = list(HEADERS)
-        if self.replayed:
-            headers.append((b"idempotency-replayed", b"true"))
-        await writer.begin(headers)
+        await writer.begin([*HEADERS, *self.headers])
         over = False
         try:
             try:
                 over = await self._send_events(writer, stream)
             except CrewError:
-                await writer.write(CANNOT_READ)
+                await writer.write(self.form.cannot_read())
             if self.runs.draining and not over:
-                await writer.write(GOING_DOWN)
+                await writer.write(self.form.going_down())
             await writer.write(b"", more=False)
         except TooSlow:
             # cut off: it may come back by id
@@ -116,12 +166,14 @@ class EventStream:
         async with aclosing(events):
             async for event in events:
                 if event is None:
-                    event = ping(self.run_id, rfc3339(self.runs.store.now()))
-                elif event.seq is None and not self.deltas:
+                    await writer.write(self.form.ping(rfc3339(self.runs.store.now())))
                     continue
-                over = event.ends_segment
-                await writer.write(self.form(self.run_id, event))
-                if over and self.segment:
+                if event.seq is None and not self.deltas:
+                    continue
+                over = event.ends_segment and (event.seq or 0) > (self.segment or 0)
+                if written := self.form.frame(event):
+                    await writer.write(written)
+                if over and self.segment is not None:
                     break
         return over
 
@@ -132,10 +184,10 @@ class _Writer:
     With one timer that looks now and then: one for each write is a tenth of what a stream costs.
     """
 
-    def __init__(self, send: Send, give_up: Callable[[], None], clock: Clock) -> None:
+    def __init__(self, send: Send, give_up: Callable[[], None], clock: Clock, head: bytes) -> None:
         self._send, self._give_up, self._clock = send, give_up, clock
         # goes with what is sent first
-        self._head = RETRY
+        self._head = head
         # of writes; the one that is under way, 0 between two
         self._number, self._under_way = 0, 0
         self._look(0)

@@ -140,6 +140,9 @@ class CrewSettings(Shape):
     show_thinking: bool = False
     """With `deltas`, what models think is published as it comes (`agent_thinking`), as far as their
     providers show it; it is not stored."""
+    show_signals: bool = False
+    """Answers in other protocols (AG-UI, OpenAI and others) have the text of signals that were
+    acted on; the crew's own events have it always."""
     client_models: list[str] = []
     """Which of `models` a request may name as its `model`, for agents with `model_from_client`."""
     parallel_tool_calls: bool = False

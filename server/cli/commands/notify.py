@@ -13,7 +13,8 @@ from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load
 from server.notices.delivery import NotDelivered, delivery
 from server.notices.messages import place_of
-from server.settings import PUBLIC_URL, public_url
+from server.settings import public_url
+from server.variables import PUBLIC_URL
 from tools.clock import rfc3339
 from tools.text.texts import visible
 

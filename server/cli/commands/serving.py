@@ -51,7 +51,8 @@ def serve(
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     crew = load(folder, provider, settings=settings)
     print_problems(crew.warnings, {})
-    process, http = _import_web("process.serve", "http.app")
+    process, http, protocols = _import_web("process.serve", "http.app", "protocols.doors")
+    doors = protocols.open_doors(settings)
     watch = _import_watch().watch if reload else None
     # first of all, so that no run is resumed by a server that cannot serve
     listener = process.listen(settings)
@@ -61,7 +62,9 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         link = f"http://{shown}:{settings.port}/?token={made}"
         print(f"open {link}", file=sys.stderr)
-    process.run_server(http.build_server(crew, database, settings, watch), settings, listener)
+    process.run_server(
+        http.build_server(crew, database, settings, watch, doors), settings, listener
+    )
 
 
 def worker(

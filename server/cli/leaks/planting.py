@@ -12,7 +12,7 @@ from crew.config.files.environment import SECRET_NAME, VARIABLE
 from crew.config.files.sources import ENDINGS
 from crew.config.files.yaml_reader import read
 from server.cli.leaks.hostile_model import NOTICES
-from server.settings import VARIABLES
+from server.variables import VARIABLES
 from tools.schemas.yaml_shape import plain
 
 # has what URLs and base64 write in another way

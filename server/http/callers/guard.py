@@ -4,7 +4,7 @@ Pure ASGI, so that streams pass unchanged. A path that is not named here needs a
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import HTTPConnection
@@ -17,6 +17,7 @@ from server.http.callers.authenticator import Authenticator
 from server.http.callers.pace import RateLimits
 from server.http.callers.session import COOKIE, SESSION, ask_for_token, open_session
 from server.http.callers.tickets import read_ticket
+from server.http.door import Door
 from server.http.errors import HttpProblem, ProblemResponse
 from server.settings import ServerSettings
 from server.tokens import Caller, Token
@@ -48,13 +49,11 @@ class AccessGuard:
         settings: ServerSettings,
         authenticator: Authenticator,
         limits: RateLimits,
+        doors: Sequence[Door],
     ) -> None:
-        self.app, self.settings, self.authenticator, self.limits = (
-            app,
-            settings,
-            authenticator,
-            limits,
-        )
+        self.app, self.settings, self.authenticator = app, settings, authenticator
+        self.limits, self.doors = limits, doors
+        self.open = OPEN.union(*(door.open_paths for door in doors))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
@@ -81,14 +80,14 @@ class AccessGuard:
         if not self._is_own_name(host[1], path):
             detail = f"Host: {host[1]!r} is not a name of this server"
             raise HttpProblem(421, f"{detail}; CREW_ALLOWED_HOSTS can allow it")
-        if path.startswith(GUARDED) and not self._is_same_site(headers):
+        if self._is_guarded(path) and not self._is_same_site(headers):
             self.authenticator.refused.labels("origin").inc()
             detail = "Origin: this page may not call the API; CREW_CORS_ORIGINS can allow it"
             raise HttpProblem(403, detail)
         if path == STREAM and headers.get("sec-fetch-mode") == "navigate":
             # a link must not start a run
             raise HttpProblem(403, "Sec-Fetch-Mode: a page that is opened starts no run")
-        return None if path in OPEN else await self._check_token(request)
+        return None if path in self.open else await self._check_token(request)
 
     def _is_own_name(self, host: str, path: str) -> bool:
         hosts = self.settings.hosts
@@ -96,6 +95,10 @@ class AccessGuard:
         needs_token = self.authenticator.tokens.are_needed
         by_address = path in PROBES or (path == "/metrics" and needs_token)
         return hosts is None or by_address or host.strip("[]").lower() in hosts
+
+    def _is_guarded(self, path: str) -> bool:
+        """Return whether pages of other sites must not load it."""
+        return path.startswith(GUARDED) or any(door.has(path) for door in self.doors)
 
     def _is_same_site(self, headers: Mapping[str, str]) -> bool:
         origin = headers.get("origin")
@@ -143,7 +146,7 @@ class AccessGuard:
         request.state.caller, request.state.token = caller, token
 
     def _ask(self, headers: Headers, path: str) -> Response:
-        if not path.startswith(GUARDED) and "text/html" in headers.get("accept", ""):
+        if not self._is_guarded(path) and "text/html" in headers.get("accept", ""):
             return ask_for_token(path=path)
         raise HttpProblem(401, UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
 

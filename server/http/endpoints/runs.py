@@ -1,6 +1,5 @@
 """Runs: started, resumed, followed, cancelled."""
 
-import asyncio
 from typing import Any
 
 from starlette.requests import Request
@@ -14,11 +13,13 @@ from server.http.callers.rights import caller_of, own_run, require, token_limits
 from server.http.endpoints.starting import (
     Started,
     answer_with_attached,
+    goes_on,
     own_stream,
     start_or_resume,
     start_requested,
+    wait_for_end,
 )
-from server.http.errors import RETRY_AFTER, HttpProblem
+from server.http.errors import HttpProblem
 from server.http.idempotency import idempotency_key
 from server.http.parameters import parse_event_id, parse_parameters
 from server.http.requests import (
@@ -33,15 +34,14 @@ from server.http.responses import (
     JsonResponse,
     accepted,
     describe_run,
-    run_address,
 )
 from server.http.services import Services, services_of
-from server.http.sse import EventStream, cannot_read, frame
+from server.http.sse import EventForm, EventStream, cannot_read
 
 LAST_EVENT_ID = "Last-Event-ID"
 # of a request whose like has started what it asks for before
 REPLAYED = {"Idempotency-Replayed": "true"}
-CLIENT_GONE = 499
+REPLAYED_HEADERS = ((b"idempotency-replayed", b"true"),)
 
 
 async def stream(request: Request) -> EventStream | Response:
@@ -57,7 +57,7 @@ async def stream(request: Request) -> EventStream | Response:
         require(request, "read")
         run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
         deltas = request.query_params.get("deltas") in ("1", "true")
-        return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, segment=True)
+        return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, ends=True)
     if request.method == "GET" and (followed := followed_run(request)) is not None:
         require(request, "read")
         run_id, deltas = followed
@@ -70,7 +70,7 @@ async def stream(request: Request) -> EventStream | Response:
         started.run_id,
         started.before,
         deltas=started.deltas,
-        segment=True,
+        segment=started.before,
         replayed=started.replayed,
     )
 
@@ -81,24 +81,11 @@ async def run_to_end(request: Request) -> Response:
     Takes a QueryBody; may have an `Idempotency-Key`. Where the server stops before the run ends, a
     503 has its `run_id` and address.
     """
-    services = services_of(request)
     started = await start_requested(request)
-    with services.listeners.listen(started.run_id, needed=True) as listening:
-        gone = asyncio.ensure_future(_client_gone(request))
-        ended = asyncio.ensure_future(_result(services, started))
-        try:
-            await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
-            if not ended.done():
-                return Response(status_code=CLIENT_GONE)
-            listening.over = True
-            headers = REPLAYED if started.replayed else None
-            return JsonResponse(ended.result(), headers=headers)
-        except asyncio.CancelledError:
-            # the run was left for the next process
-            raise _goes_on(started.run_id) from None
-        finally:
-            gone.cancel()
-            ended.cancel()
+    result = await wait_for_end(request, started, _result(services_of(request), started))
+    if isinstance(result, Response):
+        return result
+    return JsonResponse(result, headers=REPLAYED if started.replayed else None)
 
 
 async def start_run(request: Request) -> Response:
@@ -213,7 +200,7 @@ async def _result(services: Services, started: Started) -> dict[str, Any]:
             return result
     row = await runs.row(started.run_id)
     if row.status == "running" and runs.draining:
-        raise _goes_on(started.run_id)
+        raise goes_on(started.run_id)
     if row.status == "running":
         raise HttpProblem(
             409,
@@ -223,14 +210,6 @@ async def _result(services: Services, started: Started) -> dict[str, Any]:
     return result_of(row)
 
 
-def _goes_on(run_id: str) -> HttpProblem:
-    """Answer a client that waits while this server goes down: the accepted run goes on."""
-    address = run_address(run_id)
-    detail = f"this server is going down, and run {run_id} goes on: do not start it again, but ask"
-    headers = {**RETRY_AFTER, "Location": address["url"]}
-    return HttpProblem(503, f"{detail} {address['url']}", headers=headers, more=address)
-
-
 async def _continue(
     request: Request,
     run_id: str,
@@ -238,7 +217,7 @@ async def _continue(
     field: str,
     *,
     deltas: bool,
-    segment: bool = False,
+    ends: bool = False,
 ) -> EventStream | Response:
     """Continue a stream after event `after`; 204 when there is nothing more to come."""
     services = services_of(request)
@@ -258,18 +237,32 @@ async def _continue(
         resumes.labels("up_to_date").inc()
         return Response(status_code=204)
     resumes.labels("resumed").inc()
+    segment = after if ends else None
     return _event_stream(request, run_id, after, deltas=deltas, segment=segment)
 
 
-def _event_stream(request: Request, run_id: str, after: int, **options: bool) -> EventStream:
+def _event_stream(
+    request: Request,
+    run_id: str,
+    after: int,
+    *,
+    deltas: bool,
+    segment: int | None = None,
+    replayed: bool = False,
+) -> EventStream:
     """See EventStream; raises HttpProblem if the caller has too many."""
     services, limits, name = services_of(request), token_limits(request), caller_of(request).name
     limits.check_stream(name)
     runs, slot = services.runs, limits.stream(name)
-    return EventStream(runs, services.listeners, run_id, after, frame, slot=slot, **options)
-
-
-async def _client_gone(request: Request) -> None:
-    """Wait until the client has gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        continue
+    form, headers = EventForm(run_id), REPLAYED_HEADERS if replayed else ()
+    return EventStream(
+        runs,
+        services.listeners,
+        run_id,
+        after,
+        form,
+        deltas=deltas,
+        slot=slot,
+        segment=segment,
+        headers=headers,
+    )

@@ -1,18 +1,21 @@
 """Runs start, or go on with an answer, as a request asks for it."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from agents.messages import Attachment
-from crew.journal.query import Answer, IdempotencyKey
+from crew.journal.query import Answer, IdempotencyKey, Source
 from crew.journal.records.rows import RunRow
 from crew.runs.documents.attaching import GivenAttachment, attach
 from crew.runs.errors import AlreadyStarted, UnknownRun, key_taken
 from crew.runs.run import Run
 from server.http.callers.rights import caller_of, own_run, require
-from server.http.errors import HttpProblem
+from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.idempotency import idempotency_key, owned_key, ticket_key
 from server.http.requests import (
     ResumeRequest,
@@ -21,7 +24,11 @@ from server.http.requests import (
     parse_run_request,
     source_of,
 )
+from server.http.responses import run_address
 from server.http.services import services_of
+
+T = TypeVar("T")
+CLIENT_GONE = 499
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +53,17 @@ async def start_requested(request: Request) -> Started:
     return await start_or_resume(request, asked)
 
 
-async def start_or_resume(request: Request, asked: RunRequest) -> Started:
-    """Start or resume a run."""
+async def start_or_resume(
+    request: Request, asked: RunRequest, own_key: str | None = None, source: Source | None = None
+) -> Started:
+    """Start or resume a run.
+
+    Args:
+        request: that comes with it.
+        asked: what it asks for.
+        own_key: see `idempotency_key`.
+        source: what starts it; None: the request says it.
+    """
     services, request_id = services_of(request), request.state.request_id
     runs, caller = services.runs, caller_of(request)
     try:
@@ -56,7 +72,7 @@ async def start_or_resume(request: Request, asked: RunRequest) -> Started:
                 require(request, "run")
                 if caller.ticket is not None and caller.ticket.run_id is not None:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
-                key, deltas = idempotency_key(request, asked), query.deltas
+                key, deltas = idempotency_key(request, asked, own_key), query.deltas
                 if given:
                     place = (query.user_id, query.conversation_id)
                     attached = await _attach(request, given, key, *place)
@@ -69,12 +85,12 @@ async def start_or_resume(request: Request, asked: RunRequest) -> Started:
                     by=caller.name,
                     may_answer="answer" in caller.scopes,
                     entry=services.auditor.entry(request, "start"),
-                    source=source_of(request),
+                    source=source or source_of(request),
                 )
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 row = await (own_run if caller.ticket is None else own_stream)(request, run_id)
-                key, deltas = idempotency_key(request, asked), answer.deltas
+                key, deltas = idempotency_key(request, asked, own_key), answer.deltas
                 answer = await answer_with_attached(request, row, asked, key)
                 is_post = request.method == "POST"
                 entry = services.auditor.entry(request, "answer", detail=answer.decides)
@@ -126,3 +142,51 @@ async def own_stream(request: Request, run_id: str) -> RunRow:
         if record is not None and record.run_id == run_id:
             return row
     raise UnknownRun(run_id)
+
+
+async def wait_for_end(
+    request: Request, started: Started, ending: Coroutine[Any, Any, T]
+) -> T | Response:
+    """Wait for the end of a segment, which needs the client until then.
+
+    Args:
+        request: of the client.
+        started: the segment.
+        ending: waits for the end, and returns what came of it.
+
+    Returns:
+        That; or a response for a client that has gone.
+
+    Raises:
+        HttpProblem: the server goes down, and the run goes on.
+    """
+    services = services_of(request)
+    with services.listeners.listen(started.run_id, needed=True) as listening:
+        gone = asyncio.ensure_future(_client_gone(request))
+        ended = asyncio.ensure_future(ending)
+        try:
+            await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                return Response(status_code=CLIENT_GONE)
+            listening.over = True
+            return ended.result()
+        except asyncio.CancelledError:
+            # the run was left for the next process
+            raise goes_on(started.run_id) from None
+        finally:
+            gone.cancel()
+            ended.cancel()
+
+
+def goes_on(run_id: str) -> HttpProblem:
+    """Answer a client that waits while this server goes down: the accepted run goes on."""
+    address = run_address(run_id)
+    detail = f"this server is going down, and run {run_id} goes on: do not start it again, but ask"
+    headers = {**RETRY_AFTER, "Location": address["url"]}
+    return HttpProblem(503, f"{detail} {address['url']}", headers=headers, more=address)
+
+
+async def _client_gone(request: Request) -> None:
+    """Wait until the client has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        continue

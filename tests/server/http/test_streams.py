@@ -8,7 +8,7 @@ from starlette.types import Message
 
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.runs.streams.listeners import Listeners
-from server.http.sse import LOOK_SECONDS, EventStream, frame
+from server.http.sse import LOOK_SECONDS, EventForm, EventStream
 from tests.support.crews import write_crew
 from tools import VirtualClock
 
@@ -32,7 +32,14 @@ async def test_a_client_that_takes_nothing_is_given_up(tmp_path: Path):
     async with Runs(load_crew(folder, clock=clock), MemoryStore(clock)) as runs:
         run = await runs.start(Query("hi"))
         stream = EventStream(
-            runs, Listeners(runs), run.id, 0, frame, deltas=False, slot=nullcontext(), segment=True
+            runs,
+            Listeners(runs),
+            run.id,
+            0,
+            EventForm(run.id),
+            deltas=False,
+            slot=nullcontext(),
+            segment=0,
         )
         streaming = asyncio.create_task(stream({"type": "http"}, receive, send))
         while not stuck.is_set():

@@ -1,0 +1,27 @@
+"""A door: another protocol by which clients reach the crew, on addresses of its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from server.http.errors import HttpProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What a server needs to know of a protocol."""
+
+    name: str
+    routes: Sequence[Route]
+    # how its addresses begin
+    paths: tuple[str, ...]
+    # a problem in the protocol's own form
+    refuse: Callable[[HttpProblem], Response]
+    # addresses for which no token is needed
+    open_paths: frozenset[str] = frozenset()
+
+    def has(self, path: str) -> bool:
+        """Return whether an address is one of its own."""
+        return any(path == one or path.startswith(f"{one}/") for one in self.paths)

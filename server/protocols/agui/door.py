@@ -1,0 +1,185 @@
+"""`POST /agui` and `GET /agui/{run_id}`: what AG-UI's clients send, and the streams they get."""
+
+import re
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from crew.errors import CrewError
+from crew.runs.errors import ConversationAsks, NotPaused
+from server.http.access import REQUEST_ID
+from server.http.callers.rights import caller_of, own_run, require
+from server.http.door import Door
+from server.http.endpoints.starting import Started, start_or_resume
+from server.http.errors import HttpProblem, bad_request, problem_of
+from server.http.parameters import parse_event_id
+from server.http.requests import ResumeRequest, RunRequest
+from server.http.responses import JsonResponse
+from server.http.services import services_of
+from server.http.sse import HEADERS, EventStream
+from server.protocols.agui.fold import AguiFold
+from server.protocols.agui.interrupts import reply_to, words_of
+from server.protocols.clients import Heard, hear, open_pause, read_body, start_from
+from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
+from server.protocols.pauses import (
+    CallReply,
+    answer_in_words,
+    answer_with,
+    calls_of,
+    parse_place,
+)
+
+PATH = "/agui"
+# what a client may send that nothing here reads
+UNREAD = ("tools", "state", "context", "forwardedProps", "parentRunId")
+MAX_RESUMED = 1000
+
+
+def open_door() -> Door:
+    """Return the door of AG-UI."""
+    routes = [
+        Route(PATH, run_agent, methods=["POST"]),
+        Route(f"{PATH}/{{run_id}}", follow_agent, methods=["GET"]),
+    ]
+    return Door("agui", routes, (PATH,), refuse)
+
+
+def refuse(problem: HttpProblem) -> Response:
+    """Return a problem as a client of AG-UI reads it: its words are the body."""
+    document = {"code": _code(problem.status), "message": problem.detail}
+    return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))
+
+
+def _code(status: int) -> str:
+    return {401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict"}.get(
+        status, "refused" if status < 500 else "unavailable"
+    )
+
+
+async def run_agent(request: Request) -> Response | EventStream:
+    """Answer POST /agui: a RunAgentInput begins a run, or answers its interrupts."""
+    data = await read_body(request)
+    thread_id, run_id = _name(data, "threadId"), _name(data, "runId")
+    if REQUEST_ID.fullmatch(run_id) is not None:
+        # published with the segment, so that each process names it alike
+        request.state.request_id = run_id
+    heard = hear(request, data.get("messages", []))
+    heard.ignore(data, UNREAD)
+    named = f"agui:{thread_id}:{run_id}"
+    key = named if re.fullmatch(r"[!#-~]{1,255}", named) else None
+    try:
+        asked: RunRequest
+        if data.get("resume"):
+            asked, source = await _resumed(request, thread_id, data["resume"]), None
+        else:
+            asked, source = start_from(request, heard, thread_id, deltas=True)
+        started = await start_or_resume(request, asked, key, source)
+    except (HttpProblem, CrewError) as error:
+        return await _failed(request, error, thread_id, run_id)
+    return _stream(request, started, thread_id, heard)
+
+
+async def follow_agent(request: Request) -> Response | EventStream:
+    """Answer GET /agui/{run_id}: the events of a run, behind `Last-Event-ID` or `after`."""
+    require(request, "read")
+    run_id = request.path_params["run_id"]
+    row = await own_run(request, run_id)
+    given = request.headers.get("last-event-id") or request.query_params.get("after")
+    after = parse_event_id(given, run_id, "Last-Event-ID")[1] if given else 0
+    newest = await services_of(request).runs.last_seq(run_id)
+    if after > newest:
+        raise bad_request([("Last-Event-ID", "is ahead of the log")])
+    if after == newest and row.status != "running":
+        return Response(status_code=204)
+    thread_id = row.conversation_id or row.source_name or run_id
+    form = _form(request, run_id, thread_id, after)
+    return stream_of(request, run_id, after, form, deltas=True, ends=False)
+
+
+def _stream(request: Request, started: Started, thread_id: str, heard: Heard) -> EventStream:
+    form = _form(request, started.run_id, thread_id, started.before)
+    headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
+    return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
+
+
+def _form(request: Request, run_id: str, thread_id: str, after: int) -> FoldedForm:
+    fold = AguiFold(run_id, thread_id, speech_of(services_of(request).runs.crew))
+
+    def write(frame: Frame, place: int | None) -> bytes:
+        head = b"id: %s:%d\n" % (run_id.encode(), place) if place is not None else b""
+        return head + _data(frame.document)
+
+    def fail(text: str) -> bytes:
+        error = {"type": "RUN_ERROR", "message": text, "code": "unavailable"}
+        return _data({**error, "metadata": {"crew": {"retryable": True}}})
+
+    def head() -> bytes:
+        return _data(fold.snapshot()) if after and fold.messages else b""
+
+    return FoldedForm(fold, after, write, fail, head)
+
+
+def _data(document: Any) -> bytes:
+    return b"data: " + to_json(document, inf_nan_mode="null") + b"\n\n"
+
+
+def _name(data: dict[str, Any], name: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str) or not value:
+        raise bad_request([(name, "is missing")])
+    return value
+
+
+async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequest:
+    """Return what answers to interrupts come to: of one pause, and of all its calls."""
+    if not isinstance(entries, list) or len(entries) > MAX_RESUMED:
+        raise bad_request([("resume", "must be a list of answers")])
+    by_id: dict[str, tuple[dict[str, Any], str]] = {}
+    places = set()
+    for number, entry in enumerate(entries):
+        where = f"resume[{number}]"
+        if not isinstance(entry, dict) or entry.get("status") not in ("resolved", "cancelled"):
+            raise bad_request([(f"{where}.status", "is resolved or cancelled")])
+        name = entry.get("interruptId")
+        place = parse_place(name) if isinstance(name, str) else None
+        if place is None:
+            raise bad_request([(f"{where}.interruptId", "is no interrupt of a run")])
+        places.add(place[:2])
+        by_id[str(name)] = entry, where
+    if len(places) != 1:
+        raise bad_request([("resume", "all answers must be to the interrupts of one run")])
+    ((run_id, seq),) = places
+    row = await own_run(request, run_id)
+    if thread_id not in (row.conversation_id, row.source_name):
+        raise HttpProblem(409, "these interrupts are of another thread")
+    pause = await open_pause(request, run_id, seq)
+    asked = calls_of(run_id, pause, "")
+    caller = caller_of(request)
+    if missing := [one.id for one in asked if one.id not in by_id]:
+        raise bad_request([("resume", f"must answer all interrupts; missing: {missing[0]}")])
+    if not asked[0].is_about_call:
+        text = words_of(*by_id[asked[0].id])
+        return ResumeRequest(run_id, answer_in_words(text, seq, caller, deltas=True))
+    replies: list[CallReply] = [reply_to(one, *by_id[one.id]) for one in asked]
+    return ResumeRequest(run_id, answer_with(replies, caller, deltas=True))
+
+
+async def _failed(request: Request, error: Exception, thread_id: str, run_id: str) -> Response:
+    """Return why nothing begins: as events, where it is about the thread's interrupts."""
+    problem = await problem_of(request, error)
+    if problem is None:
+        raise error
+    code = None
+    if isinstance(error, ConversationAsks):
+        code = "pending_interrupt"
+    elif isinstance(error, NotPaused) or problem.status == 409:
+        code = "stale_interrupt"
+    if code is None:
+        raise problem
+    begun = {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id}
+    failed = {"type": "RUN_ERROR", "message": problem.detail, "code": code}
+    headers = {name.decode(): value.decode() for name, value in HEADERS}
+    return Response(_data(begun) + _data(failed), headers=headers)

@@ -1,0 +1,295 @@
+"""A run's events as those of AG-UI 1.0."""
+
+from typing import Any
+
+from pydantic_core import to_json
+
+from crew.journal.wire import RunEvent
+from server.protocols.agui.interrupts import interrupts_of
+from server.protocols.folds import Frame
+from server.protocols.pauses import calls_of
+from server.protocols.speech import Speaker, Speech, is_part, speaker_of
+
+PROTOCOL = "1.0"
+# events that have a form of their own; all others are custom events that begin with `crew.`
+CANCELLED = frozenset({"cancelled", "abandoned"})
+# what a custom event has besides its metadata is no news
+LEFT_OUT = frozenset({"run_id", "seq", "agent_id"})
+
+
+class AguiFold:
+    """Makes AG-UI's events of a run's, from the first one on."""
+
+    def __init__(self, run_id: str, thread_id: str, speech: Speech) -> None:
+        """Of a run; `thread_id`: as the client names its conversation."""
+        self.run_id, self.thread_id, self.speech = run_id, thread_id, speech
+        # of the client, for the newest segment; and the number of its first event
+        self.client_run_id, self._begun = run_id, 1
+        # the messages so far, for those who come back
+        self.messages: list[dict[str, Any]] = []
+        self._steps: list[str] = []
+        # of members of groups, tasks, and agents as tools: their ids
+        self._subagents: dict[Speaker, str] = {}
+        # of each answer that is under way: its message, and that of its thoughts
+        self._spoken: dict[Speaker, str] = {}
+        self._thinking: dict[Speaker, str] = {}
+        # by speaker and call: the id of the call
+        self._calls: dict[tuple[Speaker, str], str] = {}
+        self._pause: RunEvent | None = None
+        self._last_text = ""
+
+    def add(self, event: RunEvent) -> list[Frame]:
+        """See Fold."""
+        if event.seq is None:
+            return self._live(event)
+        frames = []
+        for settled, text in self.speech.settle(event):
+            made = self._of(settled, text)
+            frames += [Frame(settled.seq, one) for one in made]
+        return frames
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the event that replaces all messages of a client."""
+        return {"type": "MESSAGES_SNAPSHOT", "messages": list(self.messages)}
+
+    def _live(self, event: RunEvent) -> list[Frame]:
+        who = speaker_of(event)
+        match event.type:
+            case "agent_delta" if who in self._spoken:
+                made = self._end_thinking(who)
+                had = self.speech.has_pieces(who)
+                if piece := self.speech.piece(event):
+                    made += [] if had else [self._text_start(who, event.agent)]
+                    made.append(self._text(who, piece))
+            case "agent_thinking" if who in self._spoken:
+                made = self._think(who, event.content)
+            case "tool_progress":
+                made = [self._custom(event)]
+            case _:
+                made = []
+        return [Frame(None, one) for one in made]
+
+    def _of(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
+        match event.type:
+            case "start":
+                return self._start(event)
+            case "agent_start":
+                return self._start_agent(event)
+            case "agent_response":
+                return self._respond(event, text)
+            case "tool_start":
+                return []
+            case "tool_result":
+                return self._result(event)
+            case "handoff":
+                return [*self._end_steps(), self._custom(event)]
+            case "parallel_end" | "task_end":
+                return [*self._end_subagents(event), self._custom(event)]
+            case "warning":
+                return [*self._fail_subagent(event), self._custom(event)]
+            case "pause":
+                self._pause = event
+                return []
+            case "done":
+                return self._done(event, text)
+            case "error":
+                return [*self._end_all(), self._error(event)]
+            case _:
+                return [self._custom(event)]
+
+    def _start(self, event: RunEvent) -> list[dict[str, Any]]:
+        data = event.metadata
+        self._begun, self._pause = event.seq or 1, None
+        self.client_run_id = data["request_id"] or f"{self.run_id}:{event.seq}"
+        known = {key: data[key] for key in ("crew", "resumed", "conversation_id") if key in data}
+        return [
+            {
+                "type": "RUN_STARTED",
+                "threadId": self.thread_id,
+                "runId": self.client_run_id,
+                "protocolVersion": PROTOCOL,
+                "metadata": {"crew": {"run_id": self.run_id, **known}},
+            }
+        ]
+
+    def _start_agent(self, event: RunEvent) -> list[dict[str, Any]]:
+        data, who = event.metadata, speaker_of(event)
+        name = ":".join(one for one in (data["agent_id"], *who[2:]) if one)
+        message = f"{self.run_id}:{name}:{data['round']}"
+        # after a person's answer rounds are counted anew
+        self._spoken[who] = message if self._begun == 1 else f"{message}:{self._begun}"
+        if not is_part(who):
+            if data["agent_id"] in self._steps:
+                return []
+            self._steps.append(data["agent_id"])
+            return [{"type": "STEP_STARTED", "stepName": data["agent_id"]}]
+        if who in self._subagents:
+            return []
+        self._subagents[who] = f"{self.run_id}:{name}:{event.seq}"
+        made = {"type": "SUBAGENT_STARTED", "subagentRunId": self._subagents[who]}
+        made["name"] = event.agent
+        call = self._calls_of(who[3])
+        return [made | ({"parentToolCallId": call} if call else {})]
+
+    def _calls_of(self, call_id: str) -> str | None:
+        found = (name for (_, one), name in self._calls.items() if call_id and one == call_id)
+        return next(found, None)
+
+    def _respond(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
+        data, who = event.metadata, speaker_of(event)
+        if who not in self._spoken:
+            return []
+        made = self._end_thinking(who)
+        message, had = self._spoken[who], self.speech.has_pieces(who)
+        rest = self.speech.rest(who, text)
+        if text or had:
+            made += [] if had else [self._text_start(who, event.agent)]
+            made += [self._text(who, rest)] if rest else []
+            made.append(self._by(who, {"type": "TEXT_MESSAGE_END", "messageId": message}))
+        calls = []
+        for one in data["tool_calls"]:
+            name = f"{self.run_id}:{event.seq}:{one['call_id']}"
+            self._calls[who, one["call_id"]] = name
+            arguments = to_json(one["arguments"]).decode()
+            start = {"type": "TOOL_CALL_START", "toolCallId": name, "toolCallName": one["tool"]}
+            made.append(self._by(who, {**start, "parentMessageId": message}))
+            args = {"type": "TOOL_CALL_ARGS", "toolCallId": name, "delta": arguments}
+            made.append(self._by(who, args))
+            made.append(self._by(who, {"type": "TOOL_CALL_END", "toolCallId": name}))
+            function = {"name": one["tool"], "arguments": arguments}
+            calls.append({"id": name, "type": "function", "function": function})
+        known = {"id": message, "role": "assistant", "name": event.agent, "content": text}
+        if text or calls:
+            self.messages.append(self._by(who, known | ({"toolCalls": calls} if calls else {})))
+        if not is_part(who):
+            self._last_text = text
+        del self._spoken[who]
+        output = {key: data[key] for key in ("output", "invalid") if key in data}
+        return made + ([self._named("crew.output", event, output)] if output else [])
+
+    def _result(self, event: RunEvent) -> list[dict[str, Any]]:
+        data, who = event.metadata, speaker_of(event)
+        made = self._end_within(data["call_id"])
+        name = self._calls.get((who, data["call_id"]))
+        if name is None:
+            return made
+        content = {"toolCallId": name, "content": data["output"], "role": "tool"}
+        message = {"id": f"{name}:result", **content}
+        self.messages.append(self._by(who, message))
+        result = {"type": "TOOL_CALL_RESULT", "messageId": message["id"], **content}
+        known = {"status": data["status"], "attempts": data["attempts"]}
+        return [*made, self._by(who, {**result, "metadata": {"crew": known}})]
+
+    def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
+        data, made = event.metadata, self._end_all()
+        if data.get("sources"):
+            made.append(self._named("crew.sources", event, data["sources"]))
+        finished: dict[str, Any] = {
+            "type": "RUN_FINISHED",
+            "threadId": self.thread_id,
+            "runId": self.client_run_id,
+            "usage": [_usage(data["usage"])],
+        }
+        known = {key: data[key] for key in ("reason", "rounds", "handoffs", "cost") if key in data}
+        finished["metadata"] = {"crew": known}
+        if self._pause is not None and data["reason"] == "paused":
+            asked = calls_of(self.run_id, self._pause, self._last_text)
+            found = {call: name for (_, call), name in self._calls.items()}
+            interrupts = interrupts_of(asked, found)
+            finished["outcome"] = {"type": "interrupt", "interrupts": interrupts}
+            return [*made, self.snapshot(), finished]
+        if data["reason"] in CANCELLED:
+            return [*made, finished | {"outcome": {"type": "cancelled"}}]
+        return [*made, finished | {"result": text, "outcome": {"type": "success"}}]
+
+    def _error(self, event: RunEvent) -> dict[str, Any]:
+        data = event.metadata
+        known = {key: data[key] for key in ("reason", "retryable")}
+        error = {"type": "RUN_ERROR", "message": event.content, "code": data["code"]}
+        return {**error, "metadata": {"crew": known}}
+
+    def _text_start(self, who: Speaker, name: str) -> dict[str, Any]:
+        start = {"type": "TEXT_MESSAGE_START", "messageId": self._spoken[who]}
+        return self._by(who, {**start, "role": "assistant", "name": name})
+
+    def _text(self, who: Speaker, text: str) -> dict[str, Any]:
+        content = {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._spoken[who], "delta": text}
+        return self._by(who, content)
+
+    def _think(self, who: Speaker, text: str) -> list[dict[str, Any]]:
+        made, message = [], f"{self._spoken[who]}:thinking"
+        if who not in self._thinking:
+            self._thinking[who] = message
+            begun = {"type": "REASONING_START", "messageId": message}
+            start = {"type": "REASONING_MESSAGE_START", "messageId": message, "role": "reasoning"}
+            made += [begun, start]
+        if text:
+            made.append({"type": "REASONING_MESSAGE_CONTENT", "messageId": message, "delta": text})
+        return made
+
+    def _end_thinking(self, who: Speaker) -> list[dict[str, Any]]:
+        message = self._thinking.pop(who, None)
+        kinds = ("REASONING_MESSAGE_END", "REASONING_END") if message else ()
+        return [{"type": kind, "messageId": message} for kind in kinds]
+
+    def _end_steps(self) -> list[dict[str, Any]]:
+        names, self._steps = self._steps, []
+        return [{"type": "STEP_FINISHED", "stepName": name} for name in names]
+
+    def _end_subagents(self, event: RunEvent) -> list[dict[str, Any]]:
+        data = event.metadata
+        task = data.get("task", "") if event.type == "task_end" else None
+        group = event.content if event.type == "parallel_end" else None
+        found = [who for who in self._subagents if task == who[2] or group == who[1]]
+        return [self._subagent_end(who) for who in found]
+
+    def _end_within(self, call_id: str) -> list[dict[str, Any]]:
+        found = [who for who in self._subagents if who[3] == call_id]
+        return [self._subagent_end(who) for who in found]
+
+    def _subagent_end(self, who: Speaker) -> dict[str, Any]:
+        self._spoken.pop(who, None)
+        return {"type": "SUBAGENT_FINISHED", "subagentRunId": self._subagents.pop(who)}
+
+    def _fail_subagent(self, event: RunEvent) -> list[dict[str, Any]]:
+        who, data = speaker_of(event), event.metadata
+        if data["code"] not in ("member_failed", "member_timeout") or who not in self._subagents:
+            return []
+        made, name = self._break_off(who), self._subagents.pop(who)
+        error = {"type": "SUBAGENT_ERROR", "subagentRunId": name, "message": event.content}
+        return [*made, {**error, "code": data["code"]}]
+
+    def _break_off(self, who: Speaker) -> list[dict[str, Any]]:
+        """End what a speaker has begun to say."""
+        made = self._end_thinking(who)
+        message = self._spoken.pop(who, None)
+        if message is not None and self.speech.has_pieces(who):
+            made.append(self._by(who, {"type": "TEXT_MESSAGE_END", "messageId": message}))
+            self.speech.rest(who, "")
+        return made
+
+    def _end_all(self) -> list[dict[str, Any]]:
+        made = [one for who in [*self._spoken] for one in self._break_off(who)]
+        made += [self._subagent_end(who) for who in [*self._subagents]]
+        return made + self._end_steps()
+
+    def _by(self, who: Speaker, event: dict[str, Any]) -> dict[str, Any]:
+        return event | ({"subagentRunId": self._subagents[who]} if who in self._subagents else {})
+
+    def _custom(self, event: RunEvent) -> dict[str, Any]:
+        value = {key: one for key, one in event.metadata.items() if key not in LEFT_OUT}
+        return self._named(f"crew.{event.type}", event, {"text": event.content, **value})
+
+    def _named(self, name: str, event: RunEvent, value: Any) -> dict[str, Any]:
+        return self._by(speaker_of(event), {"type": "CUSTOM", "name": name, "value": value})
+
+
+def _usage(usage: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "inputTokens": usage["prompt_tokens"],
+        "outputTokens": usage["completion_tokens"],
+        "totalTokens": usage["total_tokens"],
+        "reasoningTokens": usage.get("thinking", 0),
+        "cachedInputTokens": usage.get("cache_read", 0),
+        "cacheWriteInputTokens": usage.get("cache_write", 0),
+    }

@@ -1,0 +1,30 @@
+"""The table of doors, and those that a server opens."""
+
+import importlib
+from collections.abc import Sequence
+
+from server.errors import SettingsError
+from server.http.door import Door
+from server.settings import ServerSettings
+from tools.text.suggest import near_or_all
+
+# by name, the module that opens it; none is imported while it is closed
+DOORS = {
+    "agui": "agui.door",
+    "openai": "openai.door",
+}
+# unless CREW_DOORS says it
+DEFAULT = ("agui", "openai")
+
+
+def open_doors(settings: ServerSettings) -> Sequence[Door]:
+    """Open the doors that the environment names; raises SettingsError for an unknown one."""
+    names = DEFAULT if settings.doors is None else settings.doors
+    for name in names:
+        if name not in DOORS:
+            raise SettingsError(f"CREW_DOORS: {near_or_all(name, DOORS)}")
+    opened = []
+    for name in dict.fromkeys(names):
+        module = importlib.import_module(f"server.protocols.{DOORS[name]}")
+        opened.append(module.open_door())
+    return opened

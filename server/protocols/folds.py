@@ -1,0 +1,178 @@
+"""What all folds have in common, and how they are served: as a stream, or folded to their end.
+
+A fold makes frames of a run's events, from the first one on, always the same. A frame belongs to
+the event that it was made of; frames of events that a client has are left out.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import Any, NamedTuple, Protocol
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.crew import Crew
+from crew.journal.wire import RunEvent
+from server.http.callers.rights import caller_of, token_limits
+from server.http.endpoints.starting import Started, wait_for_end
+from server.http.errors import HttpProblem
+from server.http.services import services_of
+from server.http.sse import EventStream
+from server.protocols.speech import Speech
+
+REPLAYED = (b"idempotency-replayed", b"true")
+GOING_DOWN = "this server is going down; come back, the run goes on"
+CANNOT_READ = "the events cannot be read now; come back later"
+
+
+class Frame(NamedTuple):
+    """A part of a stream, and the event that it is made of; None: of one that is not stored."""
+
+    seq: int | None
+    document: Any
+    # the name of the frame, in languages that have one
+    name: str = ""
+
+
+class Fold(Protocol):
+    """Makes frames of a run's events."""
+
+    def add(self, event: RunEvent) -> list[Frame]:
+        """Add an event, and return the frames that follow from it and those before it."""
+        ...
+
+
+# of a frame, and from where a client that has it comes back: the number of its event, or of the one
+# before where further frames of the same event follow
+Write = Callable[[Frame, int | None], bytes]
+
+
+def data_line(frame: Frame, place: int | None = None) -> bytes:
+    """Return a frame as server-sent data."""
+    return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
+
+
+class FoldedForm:
+    """A fold as a stream (see `StreamForm`): frames behind an event."""
+
+    def __init__(
+        self,
+        fold: Fold,
+        after: int,
+        write: Write,
+        fail: Callable[[str], bytes],
+        head: Callable[[], bytes] = bytes,
+    ) -> None:
+        """Write nothing yet.
+
+        Args:
+            fold: of the run.
+            after: the number of the last event that the client has.
+            write: the bytes of a frame.
+            fail: what ends a stream that goes on elsewhere, with the words for it.
+            head: what goes before the first frame that is written.
+        """
+        self.fold, self.after, self.write, self.fail = fold, after, write, fail
+        self._head: Callable[[], bytes] | None = head
+        self._reached = 0
+
+    def begin(self) -> bytes:
+        """See StreamForm."""
+        return b""
+
+    def frame(self, event: RunEvent) -> bytes:
+        """See StreamForm."""
+        frames = self.fold.add(event)
+        self._reached = event.seq if event.seq is not None else self._reached
+        if self._reached < self.after:
+            return b""
+        new = [one for one in frames if self._is_new(one)]
+        following = [*(one.seq for one in new[1:]), None]
+        written = b"".join(
+            self.write(one, None if one.seq is None else one.seq - (one.seq == behind))
+            for one, behind in zip(new, following, strict=False)
+        )
+        if self._head is not None and (written or self._reached >= self.after > 0):
+            written, self._head = self._head() + written, None
+        return written
+
+    def ping(self, timestamp: str) -> bytes:
+        """See StreamForm."""
+        return b": ping\n\n"
+
+    def cannot_read(self) -> bytes:
+        """See StreamForm."""
+        return self.fail(CANNOT_READ)
+
+    def going_down(self) -> bytes:
+        """See StreamForm."""
+        return self.fail(GOING_DOWN)
+
+    def _is_new(self, frame: Frame) -> bool:
+        return frame.seq is None or frame.seq > self.after
+
+
+def stream_of(
+    request: Request,
+    run_id: str,
+    before: int,
+    form: FoldedForm,
+    *,
+    deltas: bool,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    ends: bool = True,
+) -> EventStream:
+    """Return the response of a segment in a language; raises HttpProblem for too many streams.
+
+    Args:
+        request: the client's.
+        run_id: the run.
+        before: the number of the event before the segment.
+        form: its fold.
+        deltas: fold events that are not stored, too.
+        headers: of the response.
+        ends: the stream ends with the segment, and the run needs it until then.
+    """
+    services, limits, name = services_of(request), token_limits(request), caller_of(request).name
+    limits.check_stream(name)
+    return EventStream(
+        services.runs,
+        services.listeners,
+        run_id,
+        0,
+        form,
+        deltas=deltas,
+        slot=limits.stream(name),
+        segment=before if ends else None,
+        headers=headers,
+    )
+
+
+async def fold_to_end(request: Request, started: Started, fold: Fold) -> list[Frame] | Response:
+    """Return all frames of a segment that goes on behind an event; a response if the client left.
+
+    Raises:
+        HttpProblem: the server goes down, or nothing plays the run.
+    """
+
+    async def folded() -> list[Frame]:
+        frames, runs = [], services_of(request).runs
+        async with aclosing(runs.follow(started.run_id, 0)) as events:
+            async for event in events:
+                if event is None or event.seq is None:
+                    continue
+                made = fold.add(event)
+                frames += [one for one in made if (one.seq or 0) > started.before]
+                if event.ends_segment and event.seq > started.before:
+                    return frames
+        raise HttpProblem(503, GOING_DOWN, headers={"Retry-After": "5"})
+
+    return await wait_for_end(request, started, folded())
+
+
+def speech_of(crew: Crew) -> Speech:
+    """Return the words of a run of a crew, for people."""
+    routing = crew.config.routing
+    signals = [one.signal for routes in routing.signals.values() for one in routes]
+    return Speech(signals, shows_signals=crew.config.settings.show_signals)

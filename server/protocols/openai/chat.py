@@ -1,0 +1,118 @@
+"""`POST /v1/chat/completions`: the messages of a conversation, and its answer."""
+
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.http.endpoints.starting import start_or_resume
+from server.http.errors import bad_request
+from server.http.requests import RunRequest
+from server.http.responses import JsonResponse
+from server.http.services import services_of
+from server.http.sse import EventStream
+from server.protocols.clients import hear, paused_run, read_body, start_from
+from server.protocols.folds import (
+    REPLAYED,
+    FoldedForm,
+    Frame,
+    fold_to_end,
+    speech_of,
+    stream_of,
+)
+from server.protocols.openai.chat_fold import ChatFold
+from server.protocols.openai.shape import (
+    answer_to,
+    conversation_of,
+    live_agents,
+    refuse_chore,
+    refuse_fields,
+    require_model,
+)
+
+READ = frozenset({"model", "messages", "stream", "stream_options"})
+# values that ask for nothing
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "n": (None, 1),
+    "logprobs": (None, False),
+    "top_logprobs": (None, 0),
+    "audio": (None,),
+}
+BAD_GATEWAY = 502
+
+
+async def complete(request: Request) -> Response | EventStream:
+    """Answer POST /v1/chat/completions."""
+    data = await read_body(request)
+    model = require_model(request, data)
+    refuse_fields(data, REFUSED)
+    heard = hear(request, data.get("messages"))
+    heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
+    if heard.messages:
+        refuse_chore(heard.messages[-1][1])
+    streams, options = data.get("stream") or False, data.get("stream_options") or {}
+    if not isinstance(streams, bool) or not isinstance(options, dict):
+        raise bad_request([("stream", "is true or false; stream_options is an object")])
+    conversation, source = conversation_of(request), None
+    asked: RunRequest
+    if (run_id := await paused_run(request, conversation)) is not None:
+        if not heard.messages or heard.messages[-1][0] != "user":
+            raise bad_request([("messages", "the last one must be the user's")])
+        asked = await answer_to(request, run_id, heard.messages[-1][1], deltas=streams)
+    else:
+        asked, source = start_from(request, heard, conversation, deltas=streams)
+    started = await start_or_resume(request, asked, source=source)
+    crew = services_of(request).runs.crew
+    fold = ChatFold(
+        started.run_id,
+        model,
+        speech_of(crew),
+        live_agents(crew),
+        thinks=request.app.state.settings.shows_thinking,
+        has_usage=options.get("include_usage") is True,
+    )
+    headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
+    if streams:
+        form = FoldedForm(fold, started.before, write_chunk, fail_stream)
+        return stream_of(
+            request, started.run_id, started.before, form, deltas=True, headers=headers
+        )
+    frames = await fold_to_end(request, started, fold)
+    if isinstance(frames, Response):
+        return frames
+    response = _whole(fold)
+    response.raw_headers += headers
+    return response
+
+
+def write_chunk(frame: Frame, place: int | None = None) -> bytes:
+    """Return a piece as a stream has it; the end of one says so."""
+    if frame.document is None:
+        return b"data: [DONE]\n\n"
+    return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
+
+
+def fail_stream(text: str) -> bytes:
+    """Return what ends a stream of a run that goes on elsewhere."""
+    error = {"message": text, "type": "server_error", "param": None, "code": "unavailable"}
+    return write_chunk(Frame(None, {"error": error}))
+
+
+def _whole(fold: ChatFold) -> JsonResponse:
+    if fold.error is not None:
+        return JsonResponse(fold.error, BAD_GATEWAY)
+    message: dict[str, Any] = {"role": "assistant", "content": fold.content, "refusal": None}
+    if fold.thinking:
+        message["reasoning_content"] = fold.thinking
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": fold.finish}
+    document = {
+        "id": fold.id,
+        "object": "chat.completion",
+        "created": fold.created,
+        "model": fold.model,
+        "choices": [choice],
+        "usage": fold.usage,
+        "crew": fold.known,
+    }
+    return JsonResponse(document)

@@ -1,0 +1,121 @@
+"""The output items of a response, and the events by which each comes to be."""
+
+from typing import Any
+
+# (type of the event, what it has besides)
+ItemEvent = tuple[str, dict[str, Any]]
+
+
+def reasoning_item(id_: str, text: str) -> dict[str, Any]:
+    """Return an item with what was said before the answer."""
+    part = {"type": "summary_text", "text": text}
+    return {"id": id_, "type": "reasoning", "summary": [part], "status": "completed"}
+
+
+def reasoning_events(item: dict[str, Any]) -> list[ItemEvent]:
+    """Return the events of a whole reasoning item."""
+    (part,) = item["summary"]
+    at = {"item_id": item["id"], "summary_index": 0}
+    empty = {**part, "text": ""}
+    return [
+        ("response.output_item.added", {"item": {**item, "summary": [], "status": "in_progress"}}),
+        ("response.reasoning_summary_part.added", {**at, "part": empty}),
+        ("response.reasoning_summary_text.delta", {**at, "delta": part["text"]}),
+        ("response.reasoning_summary_text.done", {**at, "text": part["text"]}),
+        ("response.reasoning_summary_part.done", {**at, "part": part}),
+        ("response.output_item.done", {"item": item}),
+    ]
+
+
+def message_item(id_: str, text: str | None) -> dict[str, Any]:
+    """Return the message with the answer; None: it has begun."""
+    whole = {"id": id_, "type": "message", "role": "assistant", "phase": "final_answer"}
+    if text is None:
+        return {**whole, "status": "in_progress", "content": []}
+    return {**whole, "status": "completed", "content": [text_part(text)]}
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """Return a text as content."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def message_start(id_: str) -> list[ItemEvent]:
+    """Return the events by which a message begins."""
+    at = {"item_id": id_, "content_index": 0}
+    return [
+        ("response.output_item.added", {"item": message_item(id_, None)}),
+        ("response.content_part.added", {**at, "part": text_part("")}),
+    ]
+
+
+def message_delta(id_: str, text: str) -> ItemEvent:
+    """Return the event of a piece of a message."""
+    at = {"item_id": id_, "content_index": 0, "logprobs": []}
+    return "response.output_text.delta", {**at, "delta": text}
+
+
+def message_end(id_: str, text: str) -> list[ItemEvent]:
+    """Return the events by which a message ends."""
+    at = {"item_id": id_, "content_index": 0}
+    return [
+        ("response.output_text.done", {**at, "text": text, "logprobs": []}),
+        ("response.content_part.done", {**at, "part": text_part(text)}),
+        ("response.output_item.done", {"item": message_item(id_, text)}),
+    ]
+
+
+def call_item(id_: str, crew: str, tool: str, arguments: str) -> dict[str, Any]:
+    """Return a call of a tool that has begun; as of an MCP server, the one form with results."""
+    return {
+        "id": id_,
+        "type": "mcp_call",
+        "server_label": crew,
+        "name": tool,
+        "arguments": arguments,
+        "status": "in_progress",
+    }
+
+
+def call_start(item: dict[str, Any]) -> list[ItemEvent]:
+    """Return the events by which a call begins."""
+    at = {"item_id": item["id"]}
+    return [
+        ("response.output_item.added", {"item": dict(item)}),
+        ("response.mcp_call.in_progress", at),
+        ("response.mcp_call_arguments.done", {**at, "arguments": item["arguments"]}),
+    ]
+
+
+def call_end(item: dict[str, Any], output: str, *, succeeded: bool) -> list[ItemEvent]:
+    """End a call, and return the events of that."""
+    item["status"] = "completed" if succeeded else "failed"
+    if succeeded:
+        item["output"] = output
+    else:
+        content = {"type": "text", "text": output}
+        item["error"] = {"type": "mcp_tool_execution_error", "content": [content]}
+    kind = "completed" if succeeded else "failed"
+    return [
+        (f"response.mcp_call.{kind}", {"item_id": item["id"]}),
+        ("response.output_item.done", {"item": dict(item)}),
+    ]
+
+
+def approval_item(id_: str, crew: str, tool: str, arguments: str) -> dict[str, Any]:
+    """Return what is asked about a call."""
+    return {
+        "id": id_,
+        "type": "mcp_approval_request",
+        "server_label": crew,
+        "name": tool,
+        "arguments": arguments,
+    }
+
+
+def whole_item(item: dict[str, Any]) -> list[ItemEvent]:
+    """Return the events of an item that comes whole."""
+    return [
+        ("response.output_item.added", {"item": item}),
+        ("response.output_item.done", {"item": item}),
+    ]

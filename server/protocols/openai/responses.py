@@ -1,0 +1,263 @@
+"""`/v1/responses`: begun, shown, followed, cancelled; each is a segment of a run."""
+
+import re
+from contextlib import aclosing
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.journal.events import RunStarted, decode_event
+from crew.runs.errors import UnknownRun
+from server.http.callers.rights import caller_of, own_run, require
+from server.http.endpoints.starting import start_or_resume
+from server.http.errors import HttpProblem, bad_request
+from server.http.requests import ResumeRequest, RunRequest
+from server.http.responses import JsonResponse
+from server.http.services import services_of
+from server.http.sse import EventStream
+from server.protocols.clients import Heard, hear, open_pause, paused_run, read_body, start_from
+from server.protocols.folds import (
+    REPLAYED,
+    FoldedForm,
+    Frame,
+    fold_to_end,
+    speech_of,
+    stream_of,
+)
+from server.protocols.openai.responses_fold import PER_EVENT, ResponsesFold
+from server.protocols.openai.shape import (
+    answer_to,
+    conversation_of,
+    live_agents,
+    refuse_chore,
+    refuse_fields,
+    require_model,
+)
+from server.protocols.pauses import CallReply, answer_with, calls_of, parse_place
+
+READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation", "metadata"})
+REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}
+ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
+APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
+
+
+async def create_response(request: Request) -> Response | EventStream:
+    """Answer POST /v1/responses."""
+    data = await read_body(request)
+    model = require_model(request, data)
+    refuse_fields(data, REFUSED)
+    streams = data.get("stream") or False
+    if not isinstance(streams, bool):
+        raise bad_request([("stream", "is true or false")])
+    heard, approvals = _heard(request, data.get("input"))
+    heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
+    if heard.messages:
+        refuse_chore(heard.messages[-1][1])
+    asked, source = await _asked(request, data, heard, approvals, deltas=streams)
+    started = await start_or_resume(request, asked, source=source)
+    fold = _fold(request, started.run_id, model)
+    headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
+    if streams:
+        form = FoldedForm(fold, started.before, write_event, fail_stream)
+        return stream_of(
+            request, started.run_id, started.before, form, deltas=True, headers=headers
+        )
+    frames = await fold_to_end(request, started, fold)
+    if isinstance(frames, Response):
+        return frames
+    response = JsonResponse(fold.document, 502 if fold.document["status"] == "failed" else 200)
+    response.raw_headers += headers
+    return response
+
+
+async def show_response(request: Request) -> Response | EventStream:
+    """Answer GET /v1/responses/{id}: as it is now; or its events, behind `starting_after`."""
+    require(request, "read")
+    run_id, begun = await _named(request)
+    fold = _fold(request, run_id, services_of(request).runs.crew.name)
+    given = request.query_params
+    if given.get("stream") != "true":
+        await _fold_stored(request, run_id, begun, fold)
+        return JsonResponse(fold.document)
+    after = given.get("starting_after", "0")
+    if re.fullmatch(r"[0-9]{1,15}", after) is None:
+        raise bad_request([("starting_after", "is the number of an event")])
+    number = max(int(after), PER_EVENT * begun - 1)
+
+    class Behind(FoldedForm):
+        """Events behind one of the response's own."""
+
+        def _is_new(self, frame: Frame) -> bool:
+            return int(frame.document["sequence_number"]) > number
+
+    form = Behind(fold, 0, write_event, fail_stream)
+    return stream_of(request, run_id, begun - 1, form, deltas=False)
+
+
+async def cancel_response(request: Request) -> Response:
+    """Answer POST /v1/responses/{id}/cancel: end its run; the response as it is then."""
+    require(request, "run")
+    run_id, begun = await _named(request)
+    services = services_of(request)
+    row = await own_run(request, run_id)
+    if row.status in ("running", "paused"):
+        await services.runs.cancel(run_id, request.state.request_id)
+        await services.auditor.record(request, "cancel", run_id)
+        await services.runs.outcome(run_id)
+    fold = _fold(request, run_id, services.runs.crew.name)
+    await _fold_stored(request, run_id, begun, fold)
+    return JsonResponse(fold.document)
+
+
+def write_event(frame: Frame, place: int | None = None) -> bytes:
+    """Return an event as a stream has it."""
+    return b"event: %s\ndata: %s\n\n" % (frame.name.encode(), to_json(frame.document))
+
+
+def fail_stream(text: str) -> bytes:
+    """Return what ends a stream of a run that goes on elsewhere."""
+    error = {"type": "error", "code": "unavailable", "message": text, "param": None}
+    return write_event(Frame(None, {**error, "sequence_number": 0}, "error"))
+
+
+def _fold(request: Request, run_id: str, model: str) -> ResponsesFold:
+    crew = services_of(request).runs.crew
+    return ResponsesFold(
+        run_id,
+        model,
+        speech_of(crew),
+        live_agents(crew),
+        thinks=request.app.state.settings.shows_thinking,
+        is_open=request.query_params.get("items") == "open",
+    )
+
+
+async def _named(request: Request) -> tuple[str, int]:
+    """Return the run and the first event of the response in the path; raises UnknownRun."""
+    return await _known(request, request.path_params["response_id"])
+
+
+async def _known(request: Request, name: Any) -> tuple[str, int]:
+    found = ID.fullmatch(name) if isinstance(name, str) else None
+    if found is None:
+        raise HttpProblem(404, "there is no such response")
+    run_id, begun = found[1], int(found[2])
+    await own_run(request, run_id)
+    records = await services_of(request).runs.store.records(run_id, begun - 1, 1)
+    if not records or records[0].seq != begun or '"type":"start"' not in records[0].public[:40]:
+        raise UnknownRun(run_id)
+    return run_id, begun
+
+
+async def _fold_stored(request: Request, run_id: str, begun: int, fold: ResponsesFold) -> None:
+    """Fold what is stored of a response now."""
+    async with aclosing(services_of(request).runs.stored(run_id)) as events:
+        async for event in events:
+            fold.add(event)
+            if event.ends_segment and (event.seq or 0) > begun:
+                return
+
+
+def _heard(request: Request, given: Any) -> tuple[Heard, list[dict[str, Any]]]:
+    """Return the messages of an input, and its answers to approval requests."""
+    if isinstance(given, str):
+        return Heard([("user", given)] if given else []), []
+    if not isinstance(given, list):
+        raise bad_request([("input", "is a text, or a list of items")])
+    messages, approvals, others = [], [], []
+    for place, item in enumerate(given):
+        kind = item.get("type", "message") if isinstance(item, dict) else None
+        if kind == "message":
+            messages.append(item)
+        elif kind == "mcp_approval_response":
+            approvals.append(item)
+        elif kind is None:
+            raise bad_request([(f"input[{place}]", "must be an item")])
+        else:
+            # what a client repeats, or claims
+            others.append(f"input.{str(kind)[:40]}")
+    heard = hear(request, messages, "input")
+    heard.ignored += others
+    return heard, approvals
+
+
+async def _asked(
+    request: Request,
+    data: dict[str, Any],
+    heard: Heard,
+    approvals: list[dict[str, Any]],
+    *,
+    deltas: bool,
+) -> tuple[RunRequest, Any]:
+    """Return what a request asks: an answer to a pause, or a new run with what went before."""
+    if approvals:
+        return await _approved(request, approvals, deltas=deltas), None
+    given = data.get("conversation")
+    conversation = given.get("id") if isinstance(given, dict) else given
+    if conversation is not None and not isinstance(conversation, str):
+        raise bad_request([("conversation", "is an id, or an object with one")])
+    conversation = conversation or conversation_of(request)
+    paused = await paused_run(request, conversation)
+    if (previous := data.get("previous_response_id")) is not None:
+        run_id, _ = await _known(request, previous)
+        row = await own_run(request, run_id)
+        if row.status == "paused":
+            paused = run_id
+        elif row.status == "running":
+            raise HttpProblem(409, "the previous response is still in progress")
+        else:
+            before = await _before(request, run_id)
+            heard.messages = [*before, *heard.messages]
+            conversation = conversation or row.conversation_id or None
+    if paused is not None:
+        text = heard.messages[-1][1] if heard.messages else ""
+        if not text:
+            raise bad_request([("input", "has no message of the user")])
+        return await answer_to(request, paused, text, deltas=deltas), None
+    return start_from(request, heard, conversation, deltas=deltas)
+
+
+async def _before(request: Request, run_id: str) -> list[tuple[str, str]]:
+    """Return what was said up to the end of a run."""
+    runs = services_of(request).runs
+    records, row = await runs.store.records(run_id, 0, 1), await runs.row(run_id)
+    history: list[tuple[str, str]] = []
+    if records and records[0].seq == 1:
+        event, _ = decode_event(records[0].event)
+        assert isinstance(event, RunStarted), "it is the first"
+        history = [(one.role, one.content) for one in event.query.history]
+    history.append(("user", row.query))
+    return [*history, *([("assistant", row.answer)] if row.answer else [])]
+
+
+async def _approved(
+    request: Request, approvals: list[dict[str, Any]], *, deltas: bool
+) -> ResumeRequest:
+    """Return the answer to the approval requests of one pause."""
+    by_id: dict[str, dict[str, Any]] = {}
+    places = set()
+    for one in approvals:
+        name = one.get("approval_request_id")
+        found = APPROVAL.fullmatch(name) if isinstance(name, str) else None
+        place = parse_place(":".join(found.groups())) if found else None
+        if place is None or not isinstance(one.get("approve"), bool):
+            text = "needs an approval_request_id of a response, and approve"
+            raise bad_request([("input.mcp_approval_response", text)])
+        places.add(place[:2])
+        by_id[place[2]] = one
+    if len(places) != 1:
+        raise bad_request([("input", "all approvals must be of one response")])
+    ((run_id, seq),) = places
+    pause = await open_pause(request, run_id, seq)
+    asked = calls_of(run_id, pause, "")
+    if missing := [one.call_id for one in asked if one.call_id not in by_id]:
+        raise bad_request([("input", f"must answer all approval requests; missing: {missing[0]}")])
+    replies = [
+        CallReply(
+            one, by_id[one.call_id]["approve"], reason=str(by_id[one.call_id].get("reason") or "")
+        )
+        for one in asked
+    ]
+    return ResumeRequest(run_id, answer_with(replies, caller_of(request), deltas=deltas))

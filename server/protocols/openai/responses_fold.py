@@ -1,0 +1,268 @@
+"""A run's events as those of a response: each segment is one."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from pydantic_core import to_json
+
+from crew.journal.wire import RunEvent
+from server.protocols.folds import Frame
+from server.protocols.openai.items import (
+    ItemEvent,
+    approval_item,
+    call_end,
+    call_item,
+    call_start,
+    message_delta,
+    message_end,
+    message_item,
+    message_start,
+    reasoning_events,
+    reasoning_item,
+    whole_item,
+)
+from server.protocols.openai.shape import LIMITS, MAX_SHOWN, question_of, seconds_of
+from server.protocols.pauses import calls_of
+from server.protocols.speech import Speech, is_part, speaker_of
+
+# of the events that one event of the run comes to; pieces of text come behind them
+PER_EVENT = 1000
+
+
+class ResponsesFold:
+    """Makes the events of responses; `document` is the newest one."""
+
+    def __init__(
+        self,
+        run_id: str,
+        model: str,
+        speech: Speech,
+        live: Collection[str],
+        *,
+        thinks: bool = True,
+        is_open: bool = False,
+    ) -> None:
+        """Of a run.
+
+        Args:
+            run_id: the run.
+            model: the crew.
+            speech: its words.
+            live: agents with answers that are sent as they are written.
+            thinks: what goes before the answer is sent, too.
+            is_open: calls are told as reasoning, for clients that know no items of MCP.
+        """
+        self.run_id, self.model, self.speech, self.live = run_id, model, speech, live
+        self.thinks, self.is_open = thinks, is_open
+        self.document: dict[str, Any] = {}
+        # of the newest event: its number, and how many events it came to
+        self._seq, self._count = 0, 0
+        self._held: RunEvent | None = None
+        self._held_text = ""
+        self._message = ""
+        self._pause: RunEvent | None = None
+        # by call: its place in the output, and the item
+        self._calls: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}
+
+    def add(self, event: RunEvent) -> list[Frame]:
+        """See Fold."""
+        if event.seq is None:
+            who = speaker_of(event)
+            if event.type != "agent_delta" or is_part(who) or who[0] not in self.live:
+                return []
+            piece = self.speech.piece(event)
+            return self._frames(None, self._say(piece)) if piece else []
+        out = []
+        for settled, text in self.speech.settle(event):
+            if settled.seq != self._seq:
+                self._seq, self._count = settled.seq or 0, 0
+            out += self._frames(settled.seq, self._of(settled, text))
+        return out
+
+    def _frames(self, seq: int | None, events: Iterable[ItemEvent]) -> list[Frame]:
+        out = []
+        for kind, more in events:
+            number = PER_EVENT * self._seq + min(self._count, PER_EVENT - 1)
+            self._count += 1
+            document = {"type": kind, "sequence_number": number, **more}
+            out.append(Frame(seq, document, kind))
+        return out
+
+    def _of(self, event: RunEvent, text: str) -> list[ItemEvent]:
+        who = speaker_of(event)
+        match event.type:
+            case "start":
+                return self._start(event)
+            case "agent_response" if is_part(who):
+                self.speech.rest(who, text)
+                return self._think(event, text)
+            case "agent_response":
+                made = self._release()
+                self._held, self._held_text = event, text
+                return made
+            case "tool_start":
+                return [*self._release(), *self._start_call(event)]
+            case "tool_result":
+                return [*self._release(), *self._end_call(event)]
+            case "handoff" | "parallel_start" | "plan":
+                return self._release()
+            case "pause":
+                self._pause = event
+                return []
+            case "done":
+                return self._done(event, text)
+            case "error":
+                return self._fail(event)
+            case _:
+                return []
+
+    def _start(self, event: RunEvent) -> list[ItemEvent]:
+        self._held = self._pause = None
+        self._message, data = "", event.metadata
+        known = {"run_id": self.run_id, "crew": data["crew"]}
+        known |= {key: data[key] for key in ("conversation_id",) if key in data}
+        self.document = {
+            "id": f"resp_{self.run_id}_{event.seq}",
+            "object": "response",
+            "created_at": seconds_of(event),
+            "status": "in_progress",
+            "error": None,
+            "incomplete_details": None,
+            "instructions": None,
+            "metadata": known,
+            "model": self.model,
+            "output": [],
+            "parallel_tool_calls": True,
+            "temperature": None,
+            "text": {"format": {"type": "text"}},
+            "tool_choice": "auto",
+            "tools": [],
+            "top_p": None,
+            "usage": None,
+        }
+        return [("response.created", self._response()), ("response.in_progress", self._response())]
+
+    def _response(self) -> dict[str, Any]:
+        return {"response": {**self.document, "output": list(self.document["output"])}}
+
+    def _release(self) -> list[ItemEvent]:
+        """Tell an answer that was not the last as what went before."""
+        event, self._held = self._held, None
+        if event is None:
+            return []
+        if self._message:
+            # it was sent as the answer already: the next one follows it
+            self.speech.rest(speaker_of(event), self._held_text)
+            return self._end_message(self._held_text)
+        return self._think(event, self._held_text)
+
+    def _think(self, event: RunEvent, text: str) -> list[ItemEvent]:
+        if not text or not self.thinks:
+            return []
+        return self._reason(f"rs_{self.run_id}_{event.seq}", f"**{event.agent}:** {text}")
+
+    def _reason(self, id_: str, text: str) -> list[ItemEvent]:
+        item = reasoning_item(id_, text)
+        return self._placed(self._add(item), reasoning_events(item))
+
+    def _start_call(self, event: RunEvent) -> list[ItemEvent]:
+        data, key = event.metadata, (*speaker_of(event), event.metadata["call_id"])
+        arguments = to_json(data.get("arguments", {})).decode()
+        id_ = f"mcp_{self.run_id}_{event.seq}_{data['call_id']}"
+        if not self.thinks or key in self._calls:
+            return []
+        if self.is_open:
+            return self._reason(f"rs_{id_}", f"→ {data['tool']} {arguments}")
+        item = call_item(id_, self.model, data["tool"], arguments)
+        self._calls[key] = self._add(item), item
+        return self._placed(self._calls[key][0], call_start(item))
+
+    def _end_call(self, event: RunEvent) -> list[ItemEvent]:
+        data, key = event.metadata, (*speaker_of(event), event.metadata["call_id"])
+        succeeded, output = data["status"] == "success", data["output"]
+        if self.is_open and self.thinks:
+            id_ = f"rs_mcp_{self.run_id}_{event.seq}_{data['call_id']}"
+            mark = "✓" if succeeded else "✗"
+            return self._reason(id_, f"{mark} {data['tool']}: {output[:MAX_SHOWN]}")
+        if key not in self._calls:
+            return []
+        place, item = self._calls.pop(key)
+        return self._placed(place, call_end(item, output, succeeded=succeeded))
+
+    def _say(self, text: str) -> list[ItemEvent]:
+        """Add to the message with the answer, which begins with its first piece."""
+        events = []
+        if not self._message:
+            self._message = f"msg_{self.run_id}_{self._seq}"
+            self._add(message_item(self._message, None))
+            events = message_start(self._message)
+        place = len(self.document["output"]) - 1
+        events = [*events, message_delta(self._message, text)]
+        return self._placed(place, events)
+
+    def _end_message(self, text: str) -> list[ItemEvent]:
+        place = len(self.document["output"]) - 1
+        self.document["output"][place] = message_item(self._message, text)
+        events = message_end(self._message, text)
+        self._message = ""
+        return self._placed(place, events)
+
+    def _done(self, event: RunEvent, text: str) -> list[ItemEvent]:
+        data, held = event.metadata, self._held
+        self._held = None
+        is_paused = data["reason"] == "paused" and self._pause is not None
+        asked = calls_of(self.run_id, self._pause, text) if self._pause and is_paused else []
+        if asked and not asked[0].is_about_call:
+            text = question_of(asked)
+        who = speaker_of(held) if held is not None else None
+        rest = self.speech.rest(who, text) if who is not None else text
+        made = self._say(rest) if rest else []
+        made += self._end_message(text) if self._message else []
+        for one in asked:
+            if one.is_about_call:
+                id_ = f"mcpr_{self.run_id}_{one.seq}_{one.call_id}"
+                arguments = to_json(one.arguments).decode()
+                item = approval_item(id_, self.model, one.tool, arguments)
+                made += self._placed(self._add(item), whole_item(item))
+        known = {"reason": data["reason"]}
+        for key in ("cost", "sources", "shows"):
+            known |= {key: to_json(data[key]).decode()} if data.get(key) else {}
+        if held is not None and "output" in held.metadata:
+            known["output"] = to_json(held.metadata["output"]).decode()
+        self.document["metadata"] |= known
+        self.document["usage"] = _usage(data["usage"])
+        kind = "completed"
+        if data["reason"] in ("cancelled", "abandoned"):
+            self.document["status"], kind = "cancelled", "incomplete"
+        elif data["reason"] in LIMITS:
+            self.document["status"] = kind = "incomplete"
+            self.document["incomplete_details"] = {"reason": "max_output_tokens"}
+        else:
+            self.document["status"] = "completed"
+        return [*made, (f"response.{kind}", self._response())]
+
+    def _fail(self, event: RunEvent) -> list[ItemEvent]:
+        self.document["status"] = "failed"
+        self.document["error"] = {"code": "server_error", "message": event.content}
+        self.document["metadata"] |= {"code": event.metadata["code"]}
+        return [("response.failed", self._response())]
+
+    def _add(self, item: dict[str, Any]) -> int:
+        self.document["output"].append(item)
+        return len(self.document["output"]) - 1
+
+    def _placed(self, place: int, events: Iterable[ItemEvent]) -> list[ItemEvent]:
+        return [(kind, {**more, "output_index": place}) for kind, more in events]
+
+
+def _usage(usage: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "input_tokens": usage["prompt_tokens"],
+        "input_tokens_details": {
+            "cached_tokens": usage.get("cache_read", 0),
+            "cache_write_tokens": usage.get("cache_write", 0),
+        },
+        "output_tokens": usage["completion_tokens"],
+        "output_tokens_details": {"reasoning_tokens": usage.get("thinking", 0)},
+        "total_tokens": usage["total_tokens"],
+    }

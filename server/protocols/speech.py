@@ -1,0 +1,119 @@
+"""What agents say to people: live, as pieces, and whole; without the signals that were acted on.
+
+An answer is known to lead on by a signal only from the event behind it, so it is held until then;
+both are stored together. Of live pieces, what may become a signal is held back.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crew.journal.wire import RunEvent
+from crew.routing.signals import Signal
+
+# who speaks: agent, group, task of a plan, call of the agent as a tool
+Speaker = tuple[str, str, str, str]
+
+
+def speaker_of(event: RunEvent) -> Speaker:
+    """Return who an event is of."""
+    data = event.metadata
+    parts = data.get("group"), data.get("task"), data.get("call")
+    return data.get("agent_id") or "", parts[0] or "", parts[1] or "", parts[2] or ""
+
+
+def is_part(speaker: Speaker) -> bool:
+    """Return whether it speaks beside the run's main line."""
+    return any(speaker[1:])
+
+
+class SettledEvent(NamedTuple):
+    """An event, and the words of it that are for people."""
+
+    event: RunEvent
+    text: str
+
+
+@dataclass(slots=True)
+class _Live:
+    """The pieces of an answer so far, and how much of them was sent."""
+
+    text: str = ""
+    sent: int = 0
+
+
+class Speech:
+    """The words of one run, for people."""
+
+    def __init__(self, signals: Sequence[str] = (), *, shows_signals: bool = False) -> None:
+        """`signals`: of the crew; a live piece that may become one is held back."""
+        self.shows_signals = shows_signals
+        self._signals = tuple(one.casefold() for one in signals if one)
+        self._starts = frozenset(one[0] for one in self._signals)
+        self._live: dict[Speaker, _Live] = {}
+        self._held: RunEvent | None = None
+
+    def settle(self, event: RunEvent) -> list[SettledEvent]:
+        """Return the stored events that are certain now, in their order."""
+        out = []
+        if self._held is not None:
+            out.append(SettledEvent(self._held, self._cut(self._held.content, event)))
+            self._held = None
+        if event.type == "agent_response":
+            self._held = event
+        elif event.type == "done":
+            out.append(SettledEvent(event, self._cut(event.metadata["answer"], event)))
+        else:
+            out.append(SettledEvent(event, event.content))
+        return out
+
+    def piece(self, event: RunEvent) -> str:
+        """Return what may be sent of a live piece, and of those before it."""
+        live = self._live.setdefault(speaker_of(event), _Live())
+        live.text += event.content
+        safe = len(live.text)
+        if not self.shows_signals:
+            safe = self._safe(live.text, live.sent)
+        sent, live.sent = live.sent, max(live.sent, safe)
+        return live.text[sent : live.sent]
+
+    def rest(self, speaker: Speaker, text: str) -> str:
+        """Return what is still to be sent of a whole answer; its pieces are over."""
+        live = self._live.pop(speaker, None)
+        if live is None or not live.sent:
+            return text
+        sent = live.text[: live.sent]
+        if text.startswith(sent):
+            return text[len(sent) :]
+        # of an attempt that failed; or only white space is missing at its end
+        return "" if sent.startswith(text) and not sent[len(text) :].strip() else f"\n\n{text}"
+
+    def has_pieces(self, speaker: Speaker) -> bool:
+        """Return whether some of an answer was sent."""
+        live = self._live.get(speaker)
+        return live is not None and live.sent > 0
+
+    def _safe(self, text: str, start: int) -> int:
+        """Return up to where a text has no beginning of a signal, from a place on."""
+        folded = text.casefold()
+        if len(folded) != len(text):
+            # characters that are folded to several: places would differ
+            folded = text.lower() if len(text.lower()) == len(text) else text
+        for place in range(start, len(folded)):
+            if folded[place] not in self._starts:
+                continue
+            rest = folded[place:]
+            if any(one.startswith(rest) or rest.startswith(one) for one in self._signals):
+                return place
+        return len(text)
+
+    def _cut(self, text: str, following: RunEvent) -> str:
+        """Return a text without the signal that the event behind it acts on."""
+        signal = following.metadata.get("signal")
+        if self.shows_signals or not signal or following.type not in ("handoff", "done"):
+            return text
+        places = list(Signal.of(signal).pattern.finditer(text))
+        if not places:
+            return text
+        before, behind = text[: places[-1].start()], text[places[-1].end() :]
+        return before + behind if behind.strip() else before.rstrip()
