@@ -4,6 +4,6 @@
 from it), `app` (middleware, start and stop), `services` (what endpoints share), `endpoints`,
 `requests`, `idempotency`, `parameters`, `bodies` and `strict_json` (what clients send),
 `responses`, `errors` (problem documents), `overload` (no new runs while there is too much to do),
-`access` (of every answer: its id, its headers, its line in the log), `callers` (who may do what),
-`sse`, `openapi` (all of it, described).
+`door` (other protocols), `access` (of every answer: its id, its headers, its line in the log),
+`callers` (who may do what), `sse`, `openapi` (all of it, described).
 """

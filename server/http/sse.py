@@ -122,7 +122,7 @@ class EventStream:
             slot: entered for as long as it is open.
             segment: end with the segment that begins behind this event; the run needs a listener
                 until then.
-            headers: of the response, beside those of all streams.
+            headers: further ones of the response.
         """
         self.runs, self.listeners, self.run_id, self.after = runs, listeners, run_id, after
         self.deltas, self.segment, self.headers = deltas, segment, headers

@@ -24,7 +24,7 @@ SPEAKERS = ("user", "assistant")
 
 
 @dataclass(slots=True)
-class Heard:
+class ClientWords:
     """What a client's messages come to."""
 
     # role and text of each
@@ -33,7 +33,7 @@ class Heard:
     ignored: list[str] = field(default_factory=list)
 
     def ignore(self, given: Mapping[str, Any], names: Iterable[str]) -> None:
-        """Note those of these fields that are given and say something."""
+        """Note the fields of these names that are given and say something."""
         self.ignored += [name for name in names if given.get(name) not in (None, [], {}, "")]
 
     @property
@@ -43,7 +43,7 @@ class Heard:
         return [(IGNORED.lower().encode(), ", ".join(names).encode())] if names else []
 
 
-async def read_body(request: Request) -> dict[str, Any]:
+async def read_object(request: Request) -> dict[str, Any]:
     """Read the JSON object that a client sends; raises HttpProblem."""
     # it takes no parameters
     request.state.parameters = {}
@@ -51,27 +51,27 @@ async def read_body(request: Request) -> dict[str, Any]:
     return data
 
 
-def hear(request: Request, messages: Any, field_name: str = "messages") -> Heard:
+def hear(request: Request, messages: Any, field_name: str = "messages") -> ClientWords:
     """Read messages with `role` and `content`; raises HttpProblem for what is no text."""
     if not isinstance(messages, list):
         raise bad_request([(field_name, "must be a list of messages")])
-    heard, settings = Heard(), services_of(request).settings
+    heard, settings = ClientWords(), services_of(request).settings
     for place, one in enumerate(messages):
         where = f"{field_name}[{place}]"
         if not isinstance(one, dict) or not isinstance(one.get("role"), str):
             raise bad_request([(where, "must be an object with a role and content")])
         role = one["role"]
         if role == "system" and settings.allow_client_system:
-            heard.messages.append((role, text_of(one.get("content"), where)))
+            heard.messages.append((role, message_text(one.get("content"), where)))
         elif role not in SPEAKERS:
             # forged results and instructions among them
             heard.ignored.append(f"{field_name}.{role[:20]}")
-        elif text := text_of(one.get("content"), where):
+        elif text := message_text(one.get("content"), where):
             heard.messages.append((role, text))
     return heard
 
 
-def text_of(content: Any, where: str) -> str:
+def message_text(content: Any, where: str) -> str:
     """Return the text of a message's content; raises HttpProblem for anything else in it."""
     if content is None:
         return ""
@@ -90,7 +90,7 @@ def text_of(content: Any, where: str) -> str:
 
 
 def start_from(
-    request: Request, heard: Heard, conversation: str | None, *, deltas: bool
+    request: Request, heard: ClientWords, conversation: str | None, *, deltas: bool
 ) -> tuple[StartRequest, Source | None]:
     """Return what starts a run: the last message of the user, with those before it.
 
@@ -132,17 +132,22 @@ def label_of(conversation: str) -> str:
     return conversation
 
 
-async def open_pause(request: Request, run_id: str, seq: int | None = None) -> RunEvent:
-    """Return the pause in which a run of the caller waits; raises HttpProblem if it does not.
+async def pause_at(request: Request, run_id: str, seq: int | None = None) -> RunEvent:
+    """Return a pause of a run of the caller; raises HttpProblem where there is none.
 
     Args:
         request: the caller's.
         run_id: the run.
-        seq: the number of the pause that is meant.
+        seq: the number of the pause; None: the one that it waits in now. An earlier one is found,
+            too: the same answer again is no mistake.
     """
-    row = await own_run(request, run_id)
-    pause = await services_of(request).runs.pause_of(row)
-    if row.status != "paused" or pause is None or seq not in (None, pause.seq):
+    row, runs = await own_run(request, run_id), services_of(request).runs
+    pause = None
+    if seq is None:
+        pause = await runs.pause_of(row) if row.status == "paused" else None
+    elif records := await runs.store.records(run_id, seq - 1, 1):
+        pause = RunEvent.of_record(records[0])
+    if pause is None or pause.type != "pause" or seq not in (None, pause.seq):
         raise HttpProblem(409, f"run {run_id} does not wait in this pause any more")
     return pause
 

@@ -8,13 +8,14 @@ from server.http.door import Door
 from server.settings import ServerSettings
 from tools.text.suggest import near_or_all
 
-# by name, the module that opens it; none is imported while it is closed
+# by name, what opens it; no module is imported while its door is closed
 DOORS = {
-    "agui": "agui.door",
-    "openai": "openai.door",
+    "agui": ("agui.door", "open_agui"),
+    "openai": ("openai.door", "open_openai"),
+    "ai": ("ai.door", "open_ai"),
 }
 # unless CREW_DOORS says it
-DEFAULT = ("agui", "openai")
+DEFAULT = ("agui", "openai", "ai")
 
 
 def open_doors(settings: ServerSettings) -> Sequence[Door]:
@@ -25,6 +26,7 @@ def open_doors(settings: ServerSettings) -> Sequence[Door]:
             raise SettingsError(f"CREW_DOORS: {near_or_all(name, DOORS)}")
     opened = []
     for name in dict.fromkeys(names):
-        module = importlib.import_module(f"server.protocols.{DOORS[name]}")
-        opened.append(module.open_door())
+        module, function = DOORS[name]
+        found = importlib.import_module(f"server.protocols.{module}")
+        opened.append(getattr(found, function)())
     return opened

@@ -59,7 +59,7 @@ class PauseCall:
         }
 
 
-def calls_of(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
+def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
     """Return what a `pause` event asks.
 
     Args:

@@ -48,7 +48,7 @@ class Speech:
     def __init__(self, signals: Sequence[str] = (), *, shows_signals: bool = False) -> None:
         """`signals`: of the crew; a live piece that may become one is held back."""
         self.shows_signals = shows_signals
-        self._signals = tuple(one.casefold() for one in signals if one)
+        self._signals = tuple(_folded(one) for one in signals if one)
         self._starts = frozenset(one[0] for one in self._signals)
         self._live: dict[Speaker, _Live] = {}
         self._held: RunEvent | None = None
@@ -95,10 +95,7 @@ class Speech:
 
     def _safe(self, text: str, start: int) -> int:
         """Return up to where a text has no beginning of a signal, from a place on."""
-        folded = text.casefold()
-        if len(folded) != len(text):
-            # characters that are folded to several: places would differ
-            folded = text.lower() if len(text.lower()) == len(text) else text
+        folded = _folded(text)
         for place in range(start, len(folded)):
             if folded[place] not in self._starts:
                 continue
@@ -117,3 +114,11 @@ class Speech:
             return text
         before, behind = text[: places[-1].start()], text[places[-1].end() :]
         return before + behind if behind.strip() else before.rstrip()
+
+
+def _folded(text: str) -> str:
+    """Return a text without case, of the same length: a few characters are folded to several."""
+    folded = text.casefold()
+    if len(folded) == len(text):
+        return folded
+    return "".join(fold if len(fold := one.casefold()) == 1 else one for one in text)

@@ -138,6 +138,7 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     for n, query in enumerate(queries):
         more: dict[str, Any] = {"query": query, "agent_id": f"a{n % 2}"}
         more |= {"started_at": DAY.format(n + 1), "source": "schedule" if n == 1 else "api"}
+        more |= {"source_name": f"s{n}", "conversation_id": "c" if n == 2 else ""}
         await begin_run(store, f"r{n}", status="paused", **more)
 
     async def found(wanted: RunFilter, **page: Any) -> list[str]:
@@ -148,6 +149,8 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     assert await found(RunFilter(text="DISK_f")) == ["r3"]
     assert await found(RunFilter(text="%")) == ["r1"]
     assert await found(RunFilter(source="schedule")) == ["r1"]
+    assert await found(RunFilter("paused", source_name="s3")) == ["r3"]
+    assert await found(RunFilter("paused", conversation_id="c")) == ["r2"]
     assert await found(RunFilter(agent_id="a1")) == ["r3", "r1"]
     assert await found(RunFilter(since=DAY.format(2), until=DAY.format(4))) == ["r2", "r1"]
     assert await found(RunFilter("paused", agent_id="a0", text="good")) == ["r2"]

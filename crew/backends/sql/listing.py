@@ -10,6 +10,8 @@ TESTS = {
     "user_id": "user_id <> '' AND user_id = {}",
     "agent_id": "row::json ->> 'agent_id' = {}",
     "source": "row::json ->> 'source' = {}",
+    "source_name": "row::json ->> 'source_name' = {}",
+    "conversation_id": "row::json ->> 'conversation_id' = {}",
     "text": "strpos(crew_casefold(row::json ->> 'query'), crew_casefold({})) > 0",
     "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
     "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",

@@ -27,6 +27,9 @@ class RunFilter:
     source: SourceKind | None = None
     # the person that they are for
     user_id: str | None = None
+    # the schedule, the hook, or what a client calls it; the conversation that it is in
+    source_name: str | None = None
+    conversation_id: str | None = None
 
 
 ALL_RUNS = RunFilter()
@@ -43,6 +46,8 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
         and (wanted.since is None or row.started_at >= wanted.since)
         and (wanted.until is None or row.started_at < wanted.until)
         and wanted.source in (None, row.source)
+        and wanted.source_name in (None, row.source_name)
+        and wanted.conversation_id in (None, row.conversation_id)
     )
 
 

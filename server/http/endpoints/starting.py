@@ -54,25 +54,25 @@ async def start_requested(request: Request) -> Started:
 
 
 async def start_or_resume(
-    request: Request, asked: RunRequest, own_key: str | None = None, source: Source | None = None
+    request: Request, wanted: RunRequest, own_key: str | None = None, source: Source | None = None
 ) -> Started:
     """Start or resume a run.
 
     Args:
         request: that comes with it.
-        asked: what it asks for.
+        wanted: a start, or an answer.
         own_key: see `idempotency_key`.
         source: what starts it; None: the request says it.
     """
     services, request_id = services_of(request), request.state.request_id
     runs, caller = services.runs, caller_of(request)
     try:
-        match asked:
+        match wanted:
             case StartRequest(query, given):
                 require(request, "run")
                 if caller.ticket is not None and caller.ticket.run_id is not None:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
-                key, deltas = idempotency_key(request, asked, own_key), query.deltas
+                key, deltas = idempotency_key(request, wanted, own_key), query.deltas
                 if given:
                     place = (query.user_id, query.conversation_id)
                     attached = await _attach(request, given, key, *place)
@@ -90,8 +90,8 @@ async def start_or_resume(
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 row = await (own_run if caller.ticket is None else own_stream)(request, run_id)
-                key, deltas = idempotency_key(request, asked, own_key), answer.deltas
-                answer = await answer_with_attached(request, row, asked, key)
+                key, deltas = idempotency_key(request, wanted, own_key), answer.deltas
+                answer = await answer_with_attached(request, row, wanted, key)
                 is_post = request.method == "POST"
                 entry = services.auditor.entry(request, "answer", detail=answer.decides)
                 run = await runs.resume(

@@ -21,14 +21,14 @@ from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import HEADERS, EventStream
 from server.protocols.agui.fold import AguiFold
-from server.protocols.agui.interrupts import reply_to, words_of
-from server.protocols.clients import Heard, hear, open_pause, read_body, start_from
+from server.protocols.agui.interrupts import answer_text, reply_to
+from server.protocols.clients import ClientWords, hear, pause_at, read_object, start_from
 from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
 from server.protocols.pauses import (
     CallReply,
     answer_in_words,
     answer_with,
-    calls_of,
+    pause_calls,
     parse_place,
 )
 
@@ -38,16 +38,16 @@ UNREAD = ("tools", "state", "context", "forwardedProps", "parentRunId")
 MAX_RESUMED = 1000
 
 
-def open_door() -> Door:
+def open_agui() -> Door:
     """Return the door of AG-UI."""
     routes = [
         Route(PATH, run_agent, methods=["POST"]),
         Route(f"{PATH}/{{run_id}}", follow_agent, methods=["GET"]),
     ]
-    return Door("agui", routes, (PATH,), refuse)
+    return Door("agui", routes, (PATH,), refuse_agui)
 
 
-def refuse(problem: HttpProblem) -> Response:
+def refuse_agui(problem: HttpProblem) -> Response:
     """Return a problem as a client of AG-UI reads it: its words are the body."""
     document = {"code": _code(problem.status), "message": problem.detail}
     return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))
@@ -61,7 +61,7 @@ def _code(status: int) -> str:
 
 async def run_agent(request: Request) -> Response | EventStream:
     """Answer POST /agui: a RunAgentInput begins a run, or answers its interrupts."""
-    data = await read_body(request)
+    data = await read_object(request)
     thread_id, run_id = _name(data, "threadId"), _name(data, "runId")
     if REQUEST_ID.fullmatch(run_id) is not None:
         # published with the segment, so that each process names it alike
@@ -95,17 +95,20 @@ async def follow_agent(request: Request) -> Response | EventStream:
     if after == newest and row.status != "running":
         return Response(status_code=204)
     thread_id = row.conversation_id or row.source_name or run_id
-    form = _form(request, run_id, thread_id, after)
-    return stream_of(request, run_id, after, form, deltas=True, ends=False)
+    # an answer that is under way comes whole: the client has an unknown part of it
+    form = _form(request, run_id, thread_id, after, comes_back=after > 0)
+    return stream_of(request, run_id, after, form, deltas=False, ends=False)
 
 
-def _stream(request: Request, started: Started, thread_id: str, heard: Heard) -> EventStream:
+def _stream(request: Request, started: Started, thread_id: str, heard: ClientWords) -> EventStream:
     form = _form(request, started.run_id, thread_id, started.before)
     headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
 
 
-def _form(request: Request, run_id: str, thread_id: str, after: int) -> FoldedForm:
+def _form(
+    request: Request, run_id: str, thread_id: str, after: int, *, comes_back: bool = False
+) -> FoldedForm:
     fold = AguiFold(run_id, thread_id, speech_of(services_of(request).runs.crew))
 
     def write(frame: Frame, place: int | None) -> bytes:
@@ -117,7 +120,7 @@ def _form(request: Request, run_id: str, thread_id: str, after: int) -> FoldedFo
         return _data({**error, "metadata": {"crew": {"retryable": True}}})
 
     def head() -> bytes:
-        return _data(fold.snapshot()) if after and fold.messages else b""
+        return b"".join(_data(one) for one in fold.coming_back()) if comes_back else b""
 
     return FoldedForm(fold, after, write, fail, head)
 
@@ -155,13 +158,13 @@ async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequ
     row = await own_run(request, run_id)
     if thread_id not in (row.conversation_id, row.source_name):
         raise HttpProblem(409, "these interrupts are of another thread")
-    pause = await open_pause(request, run_id, seq)
-    asked = calls_of(run_id, pause, "")
+    pause = await pause_at(request, run_id, seq)
+    asked = pause_calls(run_id, pause, "")
     caller = caller_of(request)
     if missing := [one.id for one in asked if one.id not in by_id]:
         raise bad_request([("resume", f"must answer all interrupts; missing: {missing[0]}")])
     if not asked[0].is_about_call:
-        text = words_of(*by_id[asked[0].id])
+        text = answer_text(*by_id[asked[0].id])
         return ResumeRequest(run_id, answer_in_words(text, seq, caller, deltas=True))
     replies: list[CallReply] = [reply_to(one, *by_id[one.id]) for one in asked]
     return ResumeRequest(run_id, answer_with(replies, caller, deltas=True))

@@ -1,4 +1,4 @@
-"""A run's events as those of AG-UI 1.0."""
+"""A run's events as AG-UI 1.0 has them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from pydantic_core import to_json
 from crew.journal.wire import RunEvent
 from server.protocols.agui.interrupts import interrupts_of
 from server.protocols.folds import Frame
-from server.protocols.pauses import calls_of
+from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speaker, Speech, is_part, speaker_of
 
 PROTOCOL = "1.0"
@@ -31,12 +31,14 @@ class AguiFold:
         # of members of groups, tasks, and agents as tools: their ids
         self._subagents: dict[Speaker, str] = {}
         # of each answer that is under way: its message, and that of its thoughts
-        self._spoken: dict[Speaker, str] = {}
+        self._answers: dict[Speaker, str] = {}
         self._thinking: dict[Speaker, str] = {}
         # by speaker and call: the id of the call
         self._calls: dict[tuple[Speaker, str], str] = {}
         self._pause: RunEvent | None = None
         self._last_text = ""
+        # of the segment that is under way
+        self._started: dict[str, Any] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
@@ -48,6 +50,13 @@ class AguiFold:
             frames += [Frame(settled.seq, one) for one in made]
         return frames
 
+    def coming_back(self) -> list[dict[str, Any]]:
+        """Return what a client needs first that comes back: its messages, and what is under way."""
+        if not self._started:
+            return []
+        steps = [{"type": "STEP_STARTED", "stepName": name} for name in self._steps]
+        return [self._started, self.snapshot(), *steps]
+
     def snapshot(self) -> dict[str, Any]:
         """Return the event that replaces all messages of a client."""
         return {"type": "MESSAGES_SNAPSHOT", "messages": list(self.messages)}
@@ -55,13 +64,13 @@ class AguiFold:
     def _live(self, event: RunEvent) -> list[Frame]:
         who = speaker_of(event)
         match event.type:
-            case "agent_delta" if who in self._spoken:
+            case "agent_delta" if who in self._answers:
                 made = self._end_thinking(who)
                 had = self.speech.has_pieces(who)
                 if piece := self.speech.piece(event):
                     made += [] if had else [self._text_start(who, event.agent)]
                     made.append(self._text(who, piece))
-            case "agent_thinking" if who in self._spoken:
+            case "agent_thinking" if who in self._answers:
                 made = self._think(who, event.content)
             case "tool_progress":
                 made = [self._custom(event)]
@@ -102,22 +111,21 @@ class AguiFold:
         self._begun, self._pause = event.seq or 1, None
         self.client_run_id = data["request_id"] or f"{self.run_id}:{event.seq}"
         known = {key: data[key] for key in ("crew", "resumed", "conversation_id") if key in data}
-        return [
-            {
-                "type": "RUN_STARTED",
-                "threadId": self.thread_id,
-                "runId": self.client_run_id,
-                "protocolVersion": PROTOCOL,
-                "metadata": {"crew": {"run_id": self.run_id, **known}},
-            }
-        ]
+        self._started = {
+            "type": "RUN_STARTED",
+            "threadId": self.thread_id,
+            "runId": self.client_run_id,
+            "protocolVersion": PROTOCOL,
+            "metadata": {"crew": {"run_id": self.run_id, **known}},
+        }
+        return [self._started]
 
     def _start_agent(self, event: RunEvent) -> list[dict[str, Any]]:
         data, who = event.metadata, speaker_of(event)
         name = ":".join(one for one in (data["agent_id"], *who[2:]) if one)
         message = f"{self.run_id}:{name}:{data['round']}"
         # after a person's answer rounds are counted anew
-        self._spoken[who] = message if self._begun == 1 else f"{message}:{self._begun}"
+        self._answers[who] = message if self._begun == 1 else f"{message}:{self._begun}"
         if not is_part(who):
             if data["agent_id"] in self._steps:
                 return []
@@ -137,10 +145,10 @@ class AguiFold:
 
     def _respond(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
         data, who = event.metadata, speaker_of(event)
-        if who not in self._spoken:
+        if who not in self._answers:
             return []
         made = self._end_thinking(who)
-        message, had = self._spoken[who], self.speech.has_pieces(who)
+        message, had = self._answers[who], self.speech.has_pieces(who)
         rest = self.speech.rest(who, text)
         if text or had:
             made += [] if had else [self._text_start(who, event.agent)]
@@ -163,7 +171,7 @@ class AguiFold:
             self.messages.append(self._by(who, known | ({"toolCalls": calls} if calls else {})))
         if not is_part(who):
             self._last_text = text
-        del self._spoken[who]
+        del self._answers[who]
         output = {key: data[key] for key in ("output", "invalid") if key in data}
         return made + ([self._named("crew.output", event, output)] if output else [])
 
@@ -182,6 +190,7 @@ class AguiFold:
 
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
         data, made = event.metadata, self._end_all()
+        self._started = {}
         if data.get("sources"):
             made.append(self._named("crew.sources", event, data["sources"]))
         finished: dict[str, Any] = {
@@ -193,9 +202,9 @@ class AguiFold:
         known = {key: data[key] for key in ("reason", "rounds", "handoffs", "cost") if key in data}
         finished["metadata"] = {"crew": known}
         if self._pause is not None and data["reason"] == "paused":
-            asked = calls_of(self.run_id, self._pause, self._last_text)
+            questions = pause_calls(self.run_id, self._pause, self._last_text)
             found = {call: name for (_, call), name in self._calls.items()}
-            interrupts = interrupts_of(asked, found)
+            interrupts = interrupts_of(questions, found)
             finished["outcome"] = {"type": "interrupt", "interrupts": interrupts}
             return [*made, self.snapshot(), finished]
         if data["reason"] in CANCELLED:
@@ -203,21 +212,21 @@ class AguiFold:
         return [*made, finished | {"result": text, "outcome": {"type": "success"}}]
 
     def _error(self, event: RunEvent) -> dict[str, Any]:
-        data = event.metadata
+        data, self._started = event.metadata, {}
         known = {key: data[key] for key in ("reason", "retryable")}
         error = {"type": "RUN_ERROR", "message": event.content, "code": data["code"]}
         return {**error, "metadata": {"crew": known}}
 
     def _text_start(self, who: Speaker, name: str) -> dict[str, Any]:
-        start = {"type": "TEXT_MESSAGE_START", "messageId": self._spoken[who]}
+        start = {"type": "TEXT_MESSAGE_START", "messageId": self._answers[who]}
         return self._by(who, {**start, "role": "assistant", "name": name})
 
     def _text(self, who: Speaker, text: str) -> dict[str, Any]:
-        content = {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._spoken[who], "delta": text}
+        content = {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._answers[who], "delta": text}
         return self._by(who, content)
 
     def _think(self, who: Speaker, text: str) -> list[dict[str, Any]]:
-        made, message = [], f"{self._spoken[who]}:thinking"
+        made, message = [], f"{self._answers[who]}:thinking"
         if who not in self._thinking:
             self._thinking[who] = message
             begun = {"type": "REASONING_START", "messageId": message}
@@ -248,7 +257,7 @@ class AguiFold:
         return [self._subagent_end(who) for who in found]
 
     def _subagent_end(self, who: Speaker) -> dict[str, Any]:
-        self._spoken.pop(who, None)
+        self._answers.pop(who, None)
         return {"type": "SUBAGENT_FINISHED", "subagentRunId": self._subagents.pop(who)}
 
     def _fail_subagent(self, event: RunEvent) -> list[dict[str, Any]]:
@@ -262,14 +271,14 @@ class AguiFold:
     def _break_off(self, who: Speaker) -> list[dict[str, Any]]:
         """End what a speaker has begun to say."""
         made = self._end_thinking(who)
-        message = self._spoken.pop(who, None)
+        message = self._answers.pop(who, None)
         if message is not None and self.speech.has_pieces(who):
             made.append(self._by(who, {"type": "TEXT_MESSAGE_END", "messageId": message}))
             self.speech.rest(who, "")
         return made
 
     def _end_all(self) -> list[dict[str, Any]]:
-        made = [one for who in [*self._spoken] for one in self._break_off(who)]
+        made = [one for who in [*self._answers] for one in self._break_off(who)]
         made += [self._subagent_end(who) for who in [*self._subagents]]
         return made + self._end_steps()
 

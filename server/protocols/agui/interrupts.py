@@ -10,14 +10,14 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 REASONS = {"approval": "tool_call", "form": "input_required"}
 
 
-def interrupts_of(asked: Sequence[PauseCall], names: Mapping[str, str]) -> list[dict[str, Any]]:
+def interrupts_of(questions: Sequence[PauseCall], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return what a pause asks as interrupts, one for each call.
 
     Args:
-        asked: what it asks.
+        questions: what it asks.
         names: of calls, as AG-UI has them.
     """
-    return [_interrupt(one, names.get(one.call_id)) for one in asked]
+    return [_interrupt(one, names.get(one.call_id)) for one in questions]
 
 
 def _interrupt(one: PauseCall, name: str | None) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def reply_to(one: PauseCall, entry: Mapping[str, Any], where: str) -> CallReply:
     return CallReply(one, bool(approved), edited, reason, result, scope)
 
 
-def words_of(entry: Mapping[str, Any], where: str) -> str:
+def answer_text(entry: Mapping[str, Any], where: str) -> str:
     """Return the words of an answer to a pause that asks for them; raises HttpProblem."""
     payload = entry.get("payload")
     if entry["status"] == "cancelled":

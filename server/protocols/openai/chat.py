@@ -12,7 +12,7 @@ from server.http.requests import RunRequest
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
-from server.protocols.clients import hear, paused_run, read_body, start_from
+from server.protocols.clients import hear, paused_run, read_object, start_from
 from server.protocols.folds import (
     REPLAYED,
     FoldedForm,
@@ -24,8 +24,8 @@ from server.protocols.folds import (
 from server.protocols.openai.chat_fold import ChatFold
 from server.protocols.openai.shape import (
     answer_to,
-    conversation_of,
     live_agents,
+    named_conversation,
     refuse_chore,
     refuse_fields,
     require_model,
@@ -44,7 +44,7 @@ BAD_GATEWAY = 502
 
 async def complete(request: Request) -> Response | EventStream:
     """Answer POST /v1/chat/completions."""
-    data = await read_body(request)
+    data = await read_object(request)
     model = require_model(request, data)
     refuse_fields(data, REFUSED)
     heard = hear(request, data.get("messages"))
@@ -54,7 +54,7 @@ async def complete(request: Request) -> Response | EventStream:
     streams, options = data.get("stream") or False, data.get("stream_options") or {}
     if not isinstance(streams, bool) or not isinstance(options, dict):
         raise bad_request([("stream", "is true or false; stream_options is an object")])
-    conversation, source = conversation_of(request), None
+    conversation, source = named_conversation(request), None
     asked: RunRequest
     if (run_id := await paused_run(request, conversation)) is not None:
         if not heard.messages or heard.messages[-1][0] != "user":
@@ -74,7 +74,7 @@ async def complete(request: Request) -> Response | EventStream:
     )
     headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
     if streams:
-        form = FoldedForm(fold, started.before, write_chunk, fail_stream)
+        form = FoldedForm(fold, started.before, write_chunk, fail_completion)
         return stream_of(
             request, started.run_id, started.before, form, deltas=True, headers=headers
         )
@@ -93,7 +93,7 @@ def write_chunk(frame: Frame, place: int | None = None) -> bytes:
     return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
 
 
-def fail_stream(text: str) -> bytes:
+def fail_completion(text: str) -> bytes:
     """Return what ends a stream of a run that goes on elsewhere."""
     error = {"message": text, "type": "server_error", "param": None, "code": "unavailable"}
     return write_chunk(Frame(None, {"error": error}))

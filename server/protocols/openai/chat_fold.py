@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from crew.journal.wire import RunEvent
 from server.protocols.folds import Frame
 from server.protocols.openai.shape import LIMITS, MAX_SHOWN, question_of, seconds_of
-from server.protocols.pauses import calls_of
+from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part, speaker_of
 
 CHUNK = "chat.completion.chunk"
@@ -137,10 +137,10 @@ class ChatFold:
         if held is not None and "output" in held.metadata:
             self.known["output"] = held.metadata["output"]
         if data["reason"] == "paused" and self._pause is not None:
-            asked = calls_of(self.run_id, self._pause, text)
-            words = question_of(asked)
-            text = f"{text}\n\n{words}" if asked[0].is_about_call and text else words
-            self.known["pause"] = [one.id for one in asked]
+            questions = pause_calls(self.run_id, self._pause, text)
+            words = question_of(questions)
+            text = f"{text}\n\n{words}" if questions[0].is_about_call and text else words
+            self.known["pause"] = [one.id for one in questions]
         who = speaker_of(held) if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
         self.finish = "length" if data["reason"] in LIMITS else "stop"

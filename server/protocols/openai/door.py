@@ -10,12 +10,12 @@ from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.protocols.openai.chat import complete
 from server.protocols.openai.responses import cancel_response, create_response, show_response
-from server.protocols.openai.shape import model_of, refuse, require_model
+from server.protocols.openai.shape import model_of, refuse_openai, require_model
 
 PATH = "/v1"
 
 
-def open_door() -> Door:
+def open_openai() -> Door:
     """Return the door of OpenAI's API."""
     response = f"{PATH}/responses/{{response_id}}"
     routes = [
@@ -26,7 +26,7 @@ def open_door() -> Door:
         Route(response, show_response, methods=["GET"]),
         Route(f"{response}/cancel", cancel_response, methods=["POST"]),
     ]
-    return Door("openai", routes, (PATH,), refuse)
+    return Door("openai", routes, (PATH,), refuse_openai)
 
 
 async def list_models(request: Request) -> Response:

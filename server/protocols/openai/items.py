@@ -103,7 +103,7 @@ def call_end(item: dict[str, Any], output: str, *, succeeded: bool) -> list[Item
 
 
 def approval_item(id_: str, crew: str, tool: str, arguments: str) -> dict[str, Any]:
-    """Return what is asked about a call."""
+    """Return the question about a call."""
     return {
         "id": id_,
         "type": "mcp_approval_request",

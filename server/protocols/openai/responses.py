@@ -17,7 +17,14 @@ from server.http.requests import ResumeRequest, RunRequest
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
-from server.protocols.clients import Heard, hear, open_pause, paused_run, read_body, start_from
+from server.protocols.clients import (
+    ClientWords,
+    hear,
+    pause_at,
+    paused_run,
+    read_object,
+    start_from,
+)
 from server.protocols.folds import (
     REPLAYED,
     FoldedForm,
@@ -29,13 +36,13 @@ from server.protocols.folds import (
 from server.protocols.openai.responses_fold import PER_EVENT, ResponsesFold
 from server.protocols.openai.shape import (
     answer_to,
-    conversation_of,
     live_agents,
+    named_conversation,
     refuse_chore,
     refuse_fields,
     require_model,
 )
-from server.protocols.pauses import CallReply, answer_with, calls_of, parse_place
+from server.protocols.pauses import CallReply, answer_with, pause_calls, parse_place
 
 READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation", "metadata"})
 REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}
@@ -45,7 +52,7 @@ APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re
 
 async def create_response(request: Request) -> Response | EventStream:
     """Answer POST /v1/responses."""
-    data = await read_body(request)
+    data = await read_object(request)
     model = require_model(request, data)
     refuse_fields(data, REFUSED)
     streams = data.get("stream") or False
@@ -60,7 +67,7 @@ async def create_response(request: Request) -> Response | EventStream:
     fold = _fold(request, started.run_id, model)
     headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
     if streams:
-        form = FoldedForm(fold, started.before, write_event, fail_stream)
+        form = FoldedForm(fold, started.before, write_event, fail_response)
         return stream_of(
             request, started.run_id, started.before, form, deltas=True, headers=headers
         )
@@ -92,7 +99,7 @@ async def show_response(request: Request) -> Response | EventStream:
         def _is_new(self, frame: Frame) -> bool:
             return int(frame.document["sequence_number"]) > number
 
-    form = Behind(fold, 0, write_event, fail_stream)
+    form = Behind(fold, 0, write_event, fail_response)
     return stream_of(request, run_id, begun - 1, form, deltas=False)
 
 
@@ -116,7 +123,7 @@ def write_event(frame: Frame, place: int | None = None) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (frame.name.encode(), to_json(frame.document))
 
 
-def fail_stream(text: str) -> bytes:
+def fail_response(text: str) -> bytes:
     """Return what ends a stream of a run that goes on elsewhere."""
     error = {"type": "error", "code": "unavailable", "message": text, "param": None}
     return write_event(Frame(None, {**error, "sequence_number": 0}, "error"))
@@ -152,7 +159,7 @@ async def _known(request: Request, name: Any) -> tuple[str, int]:
 
 
 async def _fold_stored(request: Request, run_id: str, begun: int, fold: ResponsesFold) -> None:
-    """Fold what is stored of a response now."""
+    """Add what is stored of a response now to its fold."""
     async with aclosing(services_of(request).runs.stored(run_id)) as events:
         async for event in events:
             fold.add(event)
@@ -160,10 +167,10 @@ async def _fold_stored(request: Request, run_id: str, begun: int, fold: Response
                 return
 
 
-def _heard(request: Request, given: Any) -> tuple[Heard, list[dict[str, Any]]]:
+def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
     """Return the messages of an input, and its answers to approval requests."""
     if isinstance(given, str):
-        return Heard([("user", given)] if given else []), []
+        return ClientWords([("user", given)] if given else []), []
     if not isinstance(given, list):
         raise bad_request([("input", "is a text, or a list of items")])
     messages, approvals, others = [], [], []
@@ -186,7 +193,7 @@ def _heard(request: Request, given: Any) -> tuple[Heard, list[dict[str, Any]]]:
 async def _asked(
     request: Request,
     data: dict[str, Any],
-    heard: Heard,
+    heard: ClientWords,
     approvals: list[dict[str, Any]],
     *,
     deltas: bool,
@@ -198,7 +205,7 @@ async def _asked(
     conversation = given.get("id") if isinstance(given, dict) else given
     if conversation is not None and not isinstance(conversation, str):
         raise bad_request([("conversation", "is an id, or an object with one")])
-    conversation = conversation or conversation_of(request)
+    conversation = conversation or named_conversation(request)
     paused = await paused_run(request, conversation)
     if (previous := data.get("previous_response_id")) is not None:
         run_id, _ = await _known(request, previous)
@@ -250,8 +257,8 @@ async def _approved(
     if len(places) != 1:
         raise bad_request([("input", "all approvals must be of one response")])
     ((run_id, seq),) = places
-    pause = await open_pause(request, run_id, seq)
-    asked = calls_of(run_id, pause, "")
+    pause = await pause_at(request, run_id, seq)
+    asked = pause_calls(run_id, pause, "")
     if missing := [one.call_id for one in asked if one.call_id not in by_id]:
         raise bad_request([("input", f"must answer all approval requests; missing: {missing[0]}")])
     replies = [

@@ -1,4 +1,4 @@
-"""A run's events as those of a response: each segment is one."""
+"""A run's events as the Responses API has them: each segment is a response."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -22,7 +22,7 @@ from server.protocols.openai.items import (
     whole_item,
 )
 from server.protocols.openai.shape import LIMITS, MAX_SHOWN, question_of, seconds_of
-from server.protocols.pauses import calls_of
+from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part, speaker_of
 
 # of the events that one event of the run comes to; pieces of text come behind them
@@ -50,7 +50,7 @@ class ResponsesFold:
             speech: its words.
             live: agents with answers that are sent as they are written.
             thinks: what goes before the answer is sent, too.
-            is_open: calls are told as reasoning, for clients that know no items of MCP.
+            is_open: calls are items of reasoning, for clients that know none of MCP.
         """
         self.run_id, self.model, self.speech, self.live = run_id, model, speech, live
         self.thinks, self.is_open = thinks, is_open
@@ -211,14 +211,14 @@ class ResponsesFold:
         data, held = event.metadata, self._held
         self._held = None
         is_paused = data["reason"] == "paused" and self._pause is not None
-        asked = calls_of(self.run_id, self._pause, text) if self._pause and is_paused else []
-        if asked and not asked[0].is_about_call:
-            text = question_of(asked)
+        questions = pause_calls(self.run_id, self._pause, text) if self._pause and is_paused else []
+        if questions and not questions[0].is_about_call:
+            text = question_of(questions)
         who = speaker_of(held) if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
         made = self._say(rest) if rest else []
         made += self._end_message(text) if self._message else []
-        for one in asked:
+        for one in questions:
             if one.is_about_call:
                 id_ = f"mcpr_{self.run_id}_{one.seq}_{one.call_id}"
                 arguments = to_json(one.arguments).decode()
@@ -229,7 +229,7 @@ class ResponsesFold:
             known |= {key: to_json(data[key]).decode()} if data.get(key) else {}
         if held is not None and "output" in held.metadata:
             known["output"] = to_json(held.metadata["output"]).decode()
-        self.document["metadata"] |= known
+        self.document["metadata"] = {**self.document["metadata"], **known}
         self.document["usage"] = _usage(data["usage"])
         kind = "completed"
         if data["reason"] in ("cancelled", "abandoned"):
@@ -244,7 +244,8 @@ class ResponsesFold:
     def _fail(self, event: RunEvent) -> list[ItemEvent]:
         self.document["status"] = "failed"
         self.document["error"] = {"code": "server_error", "message": event.content}
-        self.document["metadata"] |= {"code": event.metadata["code"]}
+        known = {"code": event.metadata["code"]}
+        self.document["metadata"] = {**self.document["metadata"], **known}
         return [("response.failed", self._response())]
 
     def _add(self, item: dict[str, Any]) -> int:

@@ -16,10 +16,10 @@ from server.http.errors import HttpProblem, bad_request
 from server.http.requests import ResumeRequest
 from server.http.responses import JsonResponse
 from server.http.services import services_of
-from server.protocols.clients import open_pause
-from server.protocols.pauses import CallReply, PauseCall, answer_in_words, answer_with, calls_of
+from server.protocols.clients import pause_at
+from server.protocols.pauses import CallReply, PauseCall, answer_in_words, answer_with, pause_calls
 
-# said alone, they are a yes to what is asked
+# said alone, they are a yes to what is questions
 YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
 # chores of clients, which belong to a model of theirs
 CHORE = "### Task:"
@@ -35,7 +35,7 @@ KINDS = {
 MAX_SHOWN = 500
 
 
-def refuse(problem: HttpProblem) -> Response:
+def refuse_openai(problem: HttpProblem) -> Response:
     """Return a problem as OpenAI's clients read it."""
     return JsonResponse(
         {"error": error_document(problem)},
@@ -89,7 +89,7 @@ def refuse_chore(text: str) -> None:
         raise HttpProblem(400, detail, more={"code": "chore"})
 
 
-def conversation_of(request: Request) -> str | None:
+def named_conversation(request: Request) -> str | None:
     """Return the conversation that a header names."""
     for name in request.app.state.settings.conversation_headers:
         if value := request.headers.get(name):
@@ -99,23 +99,23 @@ def conversation_of(request: Request) -> str | None:
 
 async def answer_to(request: Request, run_id: str, text: str, *, deltas: bool) -> ResumeRequest:
     """Return what a person's words come to in the pause of a run: a yes, a no, or an answer."""
-    pause = await open_pause(request, run_id)
-    asked, caller = calls_of(run_id, pause, ""), caller_of(request)
+    pause = await pause_at(request, run_id)
+    questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
     answer: Answer
-    if asked[0].is_about_call:
+    if questions[0].is_about_call:
         is_yes = text.strip(" .!\n").casefold() in YES
-        replies = [CallReply(one, is_yes, reason="" if is_yes else text) for one in asked]
+        replies = [CallReply(one, is_yes, reason="" if is_yes else text) for one in questions]
         answer = answer_with(replies, caller, deltas=deltas)
     else:
         answer = answer_in_words(text, pause.seq, caller, deltas=deltas)
     return ResumeRequest(run_id, answer)
 
 
-def question_of(asked: list[PauseCall]) -> str:
+def question_of(questions: list[PauseCall]) -> str:
     """Return what a pause asks, as text."""
-    if not asked[0].is_about_call:
-        return asked[0].text
-    lines = [f"- {one.text}" for one in asked]
+    if not questions[0].is_about_call:
+        return questions[0].text
+    lines = [f"- {one.text}" for one in questions]
     may = "Answer `approve`, or say why not."
     return "\n".join(["**Waiting for a decision:**", *lines, "", may])
 

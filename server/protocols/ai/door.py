@@ -1,0 +1,194 @@
+"""`POST /ai` and `GET /ai/{id}/stream`: what `useChat` sends, and the streams that it reads."""
+
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import RunRow
+from crew.runs.errors import UnknownRun
+from server.http.callers.rights import caller_of, own_run, require
+from server.http.door import Door
+from server.http.endpoints.starting import start_or_resume
+from server.http.errors import HttpProblem, bad_request
+from server.http.requests import ResumeRequest, RunRequest
+from server.http.responses import JsonResponse
+from server.http.services import services_of
+from server.http.sse import EventStream
+from server.protocols.ai.fold import AiFold
+from server.protocols.clients import (
+    ClientWords,
+    pause_at,
+    paused_run,
+    read_object,
+    start_from,
+)
+from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
+from server.protocols.openai.shape import answer_to, live_agents
+from server.protocols.pauses import CallReply, answer_with, pause_calls, parse_place
+
+PATH = "/ai"
+VERSION = (b"x-vercel-ai-ui-message-stream", b"v1")
+READ = frozenset({"id", "messages", "trigger", "messageId"})
+TRIGGERS = ("submit-message", "regenerate-message")
+
+
+def open_ai() -> Door:
+    """Return the door of the AI SDK's UI stream."""
+    routes = [
+        Route(PATH, chat, methods=["POST"]),
+        Route(f"{PATH}/{{chat_id}}/stream", resume_stream, methods=["GET"]),
+    ]
+    return Door("ai", routes, (PATH,), refuse_chat)
+
+
+def refuse_chat(problem: HttpProblem) -> Response:
+    """Return a problem as the SDK shows it: its words."""
+    document = {"error": problem.detail}
+    return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))
+
+
+async def chat(request: Request) -> Response | EventStream:
+    """Answer POST /ai: the newest message of a chat begins a run, or answers its pause."""
+    data = await read_object(request)
+    chat_id = data.get("id")
+    if chat_id is not None and not isinstance(chat_id, str):
+        raise bad_request([("id", "must be a text")])
+    if data.get("trigger", TRIGGERS[0]) not in TRIGGERS:
+        raise bad_request([("trigger", f"is one of {', '.join(TRIGGERS)}")])
+    heard, messages = _heard(data.get("messages"))
+    heard.ignore(data, sorted(data.keys() - READ))
+    asked, source = await _asked(request, heard, messages, chat_id)
+    started = await start_or_resume(request, asked, source=source)
+    form = _form(request, started.run_id, started.before)
+    headers = [VERSION, *heard.headers, *([REPLAYED] if started.replayed else [])]
+    return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
+
+
+async def resume_stream(request: Request) -> Response | EventStream:
+    """Answer GET /ai/{id}/stream: the run of a chat that is at work; 204 where none is."""
+    require(request, "read")
+    row = await _at_work(request, request.path_params["chat_id"])
+    if row is None:
+        return Response(status_code=204)
+    # the client has none of the segment's message
+    before = await _begun(request, row) - 1
+    form = _form(request, row.run_id, before)
+    return stream_of(request, row.run_id, before, form, deltas=False, headers=[VERSION])
+
+
+def _form(request: Request, run_id: str, before: int) -> FoldedForm:
+    crew = services_of(request).runs.crew
+    fold = AiFold(run_id, speech_of(crew), live_agents(crew))
+    return FoldedForm(fold, before, write_ui_chunk, fail_ui_stream)
+
+
+def write_ui_chunk(frame: Frame, place: int | None = None) -> bytes:
+    """Return a chunk as a stream has it; the end of one says so."""
+    if frame.document is None:
+        return b"data: [DONE]\n\n"
+    return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
+
+
+def fail_ui_stream(text: str) -> bytes:
+    """Return what ends a stream of a run that goes on elsewhere."""
+    return write_ui_chunk(Frame(None, {"type": "error", "errorText": text}))
+
+
+async def _at_work(request: Request, chat_id: str) -> RunRow | None:
+    """Return the newest run of a chat, if it is at work."""
+    services, caller = services_of(request), caller_of(request)
+    owner = None if caller.sees("") else caller.owner
+    wanted = RunFilter(status="running", owner=owner, source_name=chat_id)
+    if services.runs.crew.config.conversations is not None:
+        wanted = RunFilter(status="running", owner=owner, conversation_id=chat_id)
+    rows = await services.runs.store.rows(wanted, 1)
+    return rows[0] if rows else None
+
+
+async def _begun(request: Request, row: RunRow) -> int:
+    """Return the number of the first event of a run's newest segment."""
+    begun = 1
+    async for event in services_of(request).runs.stored(row.run_id):
+        if event.type == "start":
+            begun = event.seq or 1
+    return begun
+
+
+def _heard(messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
+    """Return the texts of a chat's messages, and the messages."""
+    if not isinstance(messages, list) or not messages:
+        raise bad_request([("messages", "must be a list of messages")])
+    heard = ClientWords()
+    for place, one in enumerate(messages):
+        where = f"messages[{place}]"
+        if not isinstance(one, dict) or not isinstance(one.get("parts"), list):
+            raise bad_request([(where, "must be an object with a role and parts")])
+        if one.get("role") not in ("user", "assistant"):
+            heard.ignored.append(f"messages.{str(one.get('role'))[:20]}")
+            continue
+        texts = []
+        for number, part in enumerate(one["parts"]):
+            kind = part.get("type") if isinstance(part, dict) else None
+            if not isinstance(kind, str):
+                raise bad_request([(f"{where}.parts[{number}]", "must be an object with a type")])
+            if kind == "text" and isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            elif one["role"] == "user":
+                text = "is no text; only texts are taken here"
+                raise bad_request([(f"{where}.parts[{number}]", text)])
+        if text := "\n".join(texts):
+            heard.messages.append((one["role"], text))
+    return heard, messages
+
+
+async def _asked(
+    request: Request, heard: ClientWords, messages: list[dict[str, Any]], chat_id: str | None
+) -> tuple[RunRequest, Any]:
+    if messages[-1].get("role") == "assistant":
+        return await _approved(request, messages[-1]), None
+    run_id = await paused_run(request, chat_id) or await _paused_before(request, messages)
+    if run_id is not None and heard.messages:
+        return await answer_to(request, run_id, heard.messages[-1][1], deltas=True), None
+    return start_from(request, heard, chat_id, deltas=True)
+
+
+async def _paused_before(request: Request, messages: list[dict[str, Any]]) -> str | None:
+    """Return the run of the message before the last one, if it waits for words; else None."""
+    before = messages[-2] if len(messages) > 1 else {}
+    if before.get("role") != "assistant" or not isinstance(before.get("id"), str):
+        return None
+    run_id = before["id"].partition(":")[0]
+    try:
+        row = await own_run(request, run_id)
+    except UnknownRun:
+        return None
+    return run_id if row.status == "paused" else None
+
+
+async def _approved(request: Request, message: dict[str, Any]) -> ResumeRequest:
+    """Return what a message says to the calls of the pause that its run waits in."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in message["parts"]:
+        approval = part.get("approval") if isinstance(part, dict) else None
+        if part.get("state") == "approval-responded" and isinstance(approval, dict):
+            found[str(approval.get("id"))] = approval
+    places = {(place[0], place[1]) for name in found if (place := parse_place(name)) is not None}
+    if len(places) != 1 or len(found) != sum(parse_place(name) is not None for name in found):
+        text = "the last message must be the user's, or answer the approvals of one pause"
+        raise bad_request([("messages", text)])
+    ((run_id, seq),) = places
+    pause = await pause_at(request, run_id, seq)
+    asked, replies = pause_calls(run_id, pause, ""), []
+    for one in asked:
+        approval = found.pop(one.id, None) or {}
+        if not isinstance(approval.get("approved"), bool):
+            raise bad_request([("messages", f"answers no approval of {one.id}")])
+        reason = str(approval.get("reason") or "")
+        replies.append(CallReply(one, approval["approved"], reason=reason))
+    if found:
+        raise bad_request([("messages", "answers approvals that this pause does not ask for")])
+    return ResumeRequest(run_id, answer_with(replies, caller_of(request), deltas=True))

@@ -1,0 +1,236 @@
+"""A run's events as chunks of the AI SDK's UI stream; each segment is a stream of its own.
+
+A stream that answers approvals goes on with the same message: its id is the run's. Behind the words
+of a person comes a message of its own.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from crew.journal.wire import RunEvent
+from server.protocols.folds import Frame
+from server.protocols.openai.shape import LIMITS, question_of
+from server.protocols.pauses import pause_calls
+from server.protocols.speech import Speaker, Speech, is_part, speaker_of
+
+# events with chunks of their own, or that clients have no use for
+SILENT = frozenset({"context", "compacted", "tool_progress", "answered"})
+LEFT_OUT = frozenset({"run_id", "seq", "agent_id"})
+
+
+class AiFold:
+    """Makes chunks of a run's events, from the first one on."""
+
+    def __init__(self, run_id: str, speech: Speech, live: Collection[str]) -> None:
+        """Of a run; `live`: agents with answers that are sent as they are written."""
+        self.run_id, self.speech, self.live = run_id, speech, live
+        self._message = run_id
+        # the text that is being sent
+        self._text = ""
+        self._thought = ""
+        self._in_step = False
+        # an answer of the main line that may be the last
+        self._held: RunEvent | None = None
+        self._held_text = ""
+        self._pause: RunEvent | None = None
+        self._calls: dict[tuple[Speaker, str], str] = {}
+
+    def add(self, event: RunEvent) -> list[Frame]:
+        """See Fold."""
+        if event.seq is None:
+            return [Frame(None, one) for one in self._live(event)]
+        out = []
+        for settled, text in self.speech.settle(event):
+            out += [Frame(settled.seq, one) for one in self._of(settled, text)]
+        return out
+
+    def _live(self, event: RunEvent) -> list[dict[str, Any] | None]:
+        who = speaker_of(event)
+        if event.type == "agent_thinking" and not is_part(who):
+            return self._think_on(f"{self.run_id}:{who[0]}:thinking", event.content)
+        if event.type != "agent_delta" or is_part(who) or who[0] not in self.live:
+            return []
+        piece = self.speech.piece(event)
+        return [*self._end_thought(), *self._say(who[0], piece)] if piece else []
+
+    def _of(self, event: RunEvent, text: str) -> list[dict[str, Any] | None]:
+        who = speaker_of(event)
+        match event.type:
+            case "start":
+                return [self._start(event)]
+            case "agent_start" if not is_part(who):
+                return self._begin_step()
+            case "agent_start":
+                return []
+            case "agent_response" if is_part(who):
+                self.speech.rest(who, text)
+                return [*self._think(event, text), *self._start_calls(event)]
+            case "agent_response":
+                made = [*self._end_thought(), *self._release()]
+                self._held, self._held_text = event, text
+                if not event.metadata["tool_calls"]:
+                    return made
+                return [*made, *self._release(), *self._start_calls(event)]
+            case "tool_start":
+                return self._release()
+            case "tool_result":
+                return [*self._release(), *self._end_call(event)]
+            case "handoff":
+                return [*self._release(), *self._end_step(), self._data(event)]
+            case "pause":
+                self._pause = event
+                return []
+            case "done":
+                return self._done(event, text)
+            case "error":
+                failed = {"type": "error", "errorText": event.content}
+                return [*self._end_text(), *self._end_thought(), failed, None]
+            case kind if kind in SILENT:
+                return []
+            case _:
+                return [*self._release(), self._data(event)]
+
+    def _start(self, event: RunEvent) -> dict[str, Any]:
+        if self._pause is not None and self._pause.metadata.get("question") is None:
+            # behind the person's words, which are a message of their own
+            self._message = f"{self.run_id}:{event.seq}"
+        self._held = self._pause = None
+        known = {"run_id": self.run_id, "crew": event.metadata["crew"]}
+        metadata = {"crew": known}
+        return {"type": "start", "messageId": self._message, "messageMetadata": metadata}
+
+    def _begin_step(self) -> list[dict[str, Any] | None]:
+        if self._in_step:
+            return []
+        self._in_step = True
+        return [{"type": "start-step"}]
+
+    def _end_step(self) -> list[dict[str, Any] | None]:
+        if not self._in_step:
+            return []
+        self._in_step = False
+        return [{"type": "finish-step"}]
+
+    def _release(self) -> list[dict[str, Any] | None]:
+        """Send an answer that was not the last as what went before."""
+        event, self._held = self._held, None
+        if event is None:
+            return []
+        rest = self.speech.rest(speaker_of(event), self._held_text)
+        if self._text:
+            # it was sent as the answer already
+            return [*self._say(event.metadata["agent_id"], rest), *self._end_text()]
+        return self._think(event, self._held_text)
+
+    def _say(self, agent_id: str, text: str) -> list[dict[str, Any] | None]:
+        made: list[dict[str, Any] | None] = []
+        if not self._text:
+            self._text = f"{self.run_id}:{agent_id}:text"
+            made.append({"type": "text-start", "id": self._text})
+        return [*made, *self._delta("text", self._text, text)]
+
+    def _end_text(self) -> list[dict[str, Any] | None]:
+        text, self._text = self._text, ""
+        return [{"type": "text-end", "id": text}] if text else []
+
+    def _think(self, event: RunEvent, text: str) -> list[dict[str, Any] | None]:
+        if not text:
+            return []
+        id_ = f"{self.run_id}:{event.seq}"
+        made = self._think_on(id_, f"**{event.agent}:** {text}")
+        return [*made, *self._end_thought()]
+
+    def _think_on(self, id_: str, text: str) -> list[dict[str, Any] | None]:
+        made: list[dict[str, Any] | None] = []
+        if self._thought != id_:
+            made += self._end_thought()
+            self._thought = id_
+            made.append({"type": "reasoning-start", "id": id_})
+        return [*made, *self._delta("reasoning", id_, text)]
+
+    def _end_thought(self) -> list[dict[str, Any] | None]:
+        thought, self._thought = self._thought, ""
+        return [{"type": "reasoning-end", "id": thought}] if thought else []
+
+    def _delta(self, kind: str, id_: str, text: str) -> list[dict[str, Any] | None]:
+        return [{"type": f"{kind}-delta", "id": id_, "delta": text}] if text else []
+
+    def _start_calls(self, event: RunEvent) -> list[dict[str, Any] | None]:
+        who = speaker_of(event)
+        made: list[dict[str, Any] | None] = []
+        for one in event.metadata["tool_calls"]:
+            name = f"{self.run_id}:{event.seq}:{one['call_id']}"
+            self._calls[who, one["call_id"]] = name
+            call = {"toolCallId": name, "toolName": one["tool"], "input": one["arguments"]}
+            known = {"dynamic": True, "providerExecuted": True}
+            made.append({"type": "tool-input-available", **call, **known})
+        return made
+
+    def _end_call(self, event: RunEvent) -> list[dict[str, Any] | None]:
+        data = event.metadata
+        name = self._calls.get((speaker_of(event), data["call_id"]))
+        if name is None:
+            return []
+        known = {"toolCallId": name, "dynamic": True, "providerExecuted": True}
+        match data["status"]:
+            case "success":
+                return [{"type": "tool-output-available", **known, "output": data["output"]}]
+            case "denied":
+                return [{"type": "tool-output-denied", "toolCallId": name}]
+            case _:
+                return [{"type": "tool-output-error", **known, "errorText": data["output"]}]
+
+    def _done(self, event: RunEvent, text: str) -> list[dict[str, Any] | None]:
+        data, held = event.metadata, self._held
+        self._held = None
+        made: list[dict[str, Any] | None] = self._end_thought()
+        paused = self._pause if data["reason"] == "paused" else None
+        questions = pause_calls(self.run_id, paused, text) if paused is not None else []
+        if questions and questions[0].is_about_call and not self._names(questions[0].call_id):
+            # a plan, or a budget: no call of a tool
+            words = question_of(questions)
+            text = f"{text}\n\n{words}" if text else words
+        rest = self.speech.rest(speaker_of(held), text) if held is not None else text
+        if rest or self._text:
+            made += [*self._say(data["agent_id"] or "", rest), *self._end_text()]
+        for one in questions:
+            if one.is_about_call and (name := self._names(one.call_id)):
+                request = {"approvalId": one.id, "toolCallId": name}
+                made.append({"type": "tool-approval-request", **request})
+        for one in data.get("sources") or ():
+            made.append(_source(one))
+        made += self._end_step()
+        known = {key: data[key] for key in ("reason", "usage", "cost", "shows") if key in data}
+        if held is not None and "output" in held.metadata:
+            known["output"] = held.metadata["output"]
+        if data["reason"] in ("cancelled", "abandoned"):
+            return [*made, {"type": "abort", "reason": data["reason"]}, None]
+        reason = "length" if data["reason"] in LIMITS else "stop"
+        if any(one.is_about_call for one in questions):
+            reason = "tool-calls"
+        metadata = {"crew": {"run_id": self.run_id, **known}}
+        return [
+            *made,
+            {"type": "finish", "finishReason": reason, "messageMetadata": metadata},
+            None,
+        ]
+
+    def _names(self, call_id: str) -> str | None:
+        found = (name for (_, one), name in self._calls.items() if one == call_id)
+        return next(found, None)
+
+    def _data(self, event: RunEvent) -> dict[str, Any]:
+        value = {key: one for key, one in event.metadata.items() if key not in LEFT_OUT}
+        name = event.type.replace("_", "-")
+        data = {"text": event.content, "agent": event.metadata.get("agent_id"), **value}
+        return {"type": f"data-crew-{name}", "id": f"{self.run_id}:{event.seq}", "data": data}
+
+
+def _source(source: dict[str, Any]) -> dict[str, Any]:
+    name = str(source.get("document") or source.get("name") or source.get("n"))
+    kind = str(source.get("kind") or "text/plain")
+    media = kind if "/" in kind else "text/plain"
+    known = {"crew": source}
+    id_ = f"{source.get('n', name)}"
+    chunk = {"type": "source-document", "sourceId": id_, "mediaType": media, "title": name}
+    return {**chunk, "providerMetadata": known}

@@ -1,0 +1,177 @@
+"""Streams in the languages of others: interrupts, approvals, and a server that is killed."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.support.paying_crew import agui, crew_at, data_of, paid
+from tests.support.processes import client, serving, start_server
+
+
+def test_interrupts(tmp_path: Path):
+    """Of AG-UI: all are answered, once, in their thread."""
+    folder = crew_at(tmp_path, conversations={"title_after": 0})
+    with serving(folder) as server, client(server) as http:
+        frames = agui(http, "pay bob", "r1")
+        outcome = frames[-1]["outcome"]
+        (interrupt,) = outcome["interrupts"]
+        assert frames[-2]["type"] == "MESSAGES_SNAPSHOT"
+        assert interrupt["reason"] == "tool_call"
+        assert interrupt["responseSchema"]["properties"]["approved"] == {"type": "boolean"}
+        (call,) = {one["toolCallId"] for one in frames if "toolCallId" in one}
+        assert interrupt["toolCallId"] == call
+        pending = agui(http, "hi", "r2")
+        assert [one.get("code") for one in pending] == [None, "pending_interrupt"]
+        yes = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+        stale = agui(http, "", "r3", thread="t2", resume=[yes])
+        assert stale[-1]["code"] == "stale_interrupt"
+        wrong = {**yes, "payload": {"approved": True, "scope": "for ever"}}
+        body = {"threadId": "t1", "runId": "r4", "resume": [wrong]}
+        refused = http.post("/agui", json=body)
+        assert (refused.status_code, "scope" in refused.json()["message"]) == (400, True)
+        done = agui(http, "", "r5", resume=[yes])
+        assert done[-1]["result"] == "It is done: paid bob"
+        assert {one["toolCallId"] for one in done if "toolCallId" in one} == {call}
+        assert (done[0]["runId"], done[-1]["runId"]) == ("r5", "r5")
+        # the same request again begins nothing
+        assert agui(http, "", "r5", resume=[yes])[-1]["result"] == "It is done: paid bob"
+        assert agui(http, "", "r6", resume=[yes])[-1]["code"] == "stale_interrupt"
+        assert paid(tmp_path) == ["bob"]
+        asked = agui(http, "ask", "r7", thread="t3")
+        (question,) = asked[-1]["outcome"]["interrupts"]
+        assert (question["reason"], question["message"]) == ("input_required", "Which one?")
+        words = {"interruptId": question["id"], "status": "resolved", "payload": {"text": "blue"}}
+        assert agui(http, "", "r8", thread="t3", resume=[words])[-1]["result"] == "Well then."
+
+
+def test_the_ui_stream(tmp_path: Path):
+    """Of the AI SDK: an approval is answered in its message; a chat that rests has no stream."""
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+
+        def say(*messages: dict[str, Any]) -> list[Any]:
+            answer = http.post(
+                "/ai", json={"id": "c1", "messages": list(messages), "trigger": "submit-message"}
+            )
+            assert answer.status_code == 200, answer.text
+            assert answer.headers["x-vercel-ai-ui-message-stream"] == "v1"
+            return [frame for _, frame in data_of(iter(answer.text.split("\n")))]
+
+        user = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "pay bob"}]}
+        chunks = say(user)
+        assert chunks[-1] == "[DONE]"
+        assert chunks[-2]["finishReason"] == "tool-calls"
+        (request,) = [
+            one for one in chunks if one != "[DONE]" and one["type"] == "tool-approval-request"
+        ]
+        (tool,) = [
+            one for one in chunks if one != "[DONE]" and one["type"] == "tool-input-available"
+        ]
+        assert request["toolCallId"] == tool["toolCallId"]
+        part = {
+            "type": "dynamic-tool",
+            "toolCallId": tool["toolCallId"],
+            "state": "approval-responded",
+        }
+        approval = {"id": request["approvalId"], "approved": True}
+        message = {
+            "id": chunks[0]["messageId"],
+            "role": "assistant",
+            "parts": [{**part, "approval": approval}],
+        }
+        done = say(user, message)
+        assert done[0]["messageId"] == chunks[0]["messageId"]
+        assert "".join(one.get("delta", "") for one in done[:-1]) == "It is done: paid bob"
+        assert {one["toolCallId"] for one in done[:-1] if "toolCallId" in one} == {
+            tool["toolCallId"]
+        }
+        assert http.post("/ai", json={"id": "c1", "messages": [user, message]}).status_code == 409
+        forged = {**approval, "id": f"{chunks[0]['messageId']}:1:call_1_1"}
+        message = {**message, "parts": [{**part, "approval": forged}]}
+        assert http.post("/ai", json={"id": "c1", "messages": [user, message]}).status_code == 409
+        assert http.get("/ai/c1/stream").status_code == 204
+        asked = say({**user, "parts": [{"type": "text", "text": "ask"}]})
+        before = {"id": asked[0]["messageId"], "role": "assistant", "parts": []}
+        blue = {"id": "m2", "role": "user", "parts": [{"type": "text", "text": "blue"}]}
+        answered = say(user, before, blue)
+        assert (
+            answered[0]["messageId"].partition(":")[0] == before["id"] != answered[0]["messageId"]
+        )
+        assert paid(tmp_path) == ["bob"]
+
+
+@pytest.mark.parametrize("language", ["agui", "responses", "ai"])
+def test_a_kill_behind_each_frame(language: str, tmp_path: Path):
+    """What a client has, and what it gets when it comes back, are all of the stream, each once."""
+    folder = crew_at(tmp_path, settings={"disconnect_grace_seconds": -1})
+    bodies: dict[str, dict[str, Any]] = {
+        "agui": {
+            "threadId": "t",
+            "runId": "r",
+            "messages": [{"id": "1", "role": "user", "content": "hi"}],
+        },
+        "responses": {"model": "test-crew", "input": "hi", "stream": True},
+        "ai": {
+            "id": "c",
+            "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}],
+        },
+    }
+    body = bodies[language]
+    address = {"agui": "/agui", "responses": "/v1/responses", "ai": "/ai"}[language]
+    whole: list[str] | None = None
+    for cut in range(1, 12, 3):
+        server = start_server(folder)
+        got: list[tuple[str | None, Any]] = []
+        with (
+            client(server) as http,
+            http.stream("POST", address, json=body | {"runId": f"r{cut}"}) as stream,
+        ):
+            for one in data_of(stream.iter_lines()):
+                got.append(one)
+                if len(got) == cut:
+                    break
+            server.kill()
+        with serving(folder) as server, client(server) as http:
+            kept = _come_back(http, language, got)
+        kinds = [_kind(frame) for _, frame in kept]
+        whole = whole or kinds
+        assert kinds == whole or (language == "ai" and not kept), cut
+
+
+def _come_back(http: httpx2.Client, language: str, got: list[Any]) -> list[Any]:
+    """The frames that a client has in the end; what it was sent live is left out."""
+    if language == "responses":
+        name = got[0][1]["response"]["id"]
+        number = got[-1][1]["sequence_number"]
+        more = http.get(f"/v1/responses/{name}?stream=true&starting_after={number}")
+        return _stored(got + list(data_of(iter(more.text.split("\n")))))
+    if language == "ai":
+        # it begins the message anew
+        more = http.get("/ai/c/stream")
+        if more.status_code == 204:
+            # the run has ended meanwhile: its messages are the client's to load
+            return []
+        return _stored(list(data_of(iter(more.text.split("\n")))))
+    # the place of the last frame that has one
+    last = next(id_ for id_, _ in reversed(got) if id_ is not None)
+    run_id = last.partition(":")[0]
+    complete = [id_ for id_, _ in got if id_ is not None]
+    keep = max(number for number, (id_, _) in enumerate(got) if id_ == complete[-1])
+    more = http.get(f"/agui/{run_id}", headers={"Last-Event-ID": last})
+    behind = list(data_of(iter(more.text.split("\n"))))
+    # what has no place in the log is said again, for the client's own sake
+    again = [_kind(frame) for id_, frame in behind if id_ is None]
+    assert again == [] or again[:2] == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
+    return _stored(got[: keep + 1] + [one for one in behind if one[0] is not None])
+
+
+def _kind(frame: Any) -> str:
+    return frame if isinstance(frame, str) else str(frame["type"])
+
+
+LIVE = ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "text-delta", "text-start")
+
+
+def _stored(frames: list[Any]) -> list[Any]:
+    return [one for one in frames if _kind(one[1]) not in LIVE]

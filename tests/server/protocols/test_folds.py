@@ -1,0 +1,204 @@
+"""Every log in every language: each frame is one that clients know, and the same log gives the same frames.
+
+The models that judge them are those of the protocols' own packages.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ag_ui.core import Event
+from openai.types.chat import ChatCompletionChunk
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import TypeAdapter
+
+from crew.crew import Crew
+from server.protocols.agui.fold import AguiFold
+from server.protocols.ai.fold import AiFold
+from server.protocols.folds import Fold, FoldedForm, Frame, data_line, speech_of
+from server.protocols.openai.chat_fold import ChatFold
+from server.protocols.openai.responses_fold import ResponsesFold
+from server.protocols.openai.shape import live_agents
+from tests.support.logs_of_runs import (
+    EXAMPLES,
+    Log,
+    failing_crew,
+    group_crew,
+    log_of,
+    log_of_example,
+)
+
+Make = Callable[[Log], Fold]
+agui_event: TypeAdapter[Any] = TypeAdapter(Event)
+response_event: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
+FOLDS: dict[str, Make] = {
+    "agui": lambda log: AguiFold(log.row.run_id, "t1", speech_of(log.crew)),
+    "chat": lambda log: ChatFold(log.row.run_id, "m", speech_of(log.crew), (), has_usage=True),
+    "responses": lambda log: ResponsesFold(log.row.run_id, "m", speech_of(log.crew), ()),
+    "ai": lambda log: AiFold(log.row.run_id, speech_of(log.crew), ()),
+}
+
+
+async def log_named(name: str, folder: Path) -> Log:
+    made: dict[str, Callable[[Path], Crew]] = {"(group)": group_crew, "(failing)": failing_crew}
+    return await (log_of(made[name](folder)) if name in made else log_of_example(name, folder))
+
+
+def frames_of(fold: Fold, log: Log) -> list[Frame]:
+    return [frame for event in log.events for frame in fold.add(event)]
+
+
+def answer_of(log: Log) -> str:
+    """The run's answer without the signal that ended it."""
+    answer, signal = log.row.answer or "", log.events[-1].metadata.get("signal")
+    return answer.replace(signal, "").rstrip() if signal else answer
+
+
+def check_agui(frames: list[Frame]) -> None:
+    """What begins ends, in the order that AG-UI's own client demands."""
+    running = False
+    texts: set[str] = set()
+    calls: set[str] = set()
+    steps: set[str] = set()
+    for frame in frames:
+        event = agui_event.validate_python(frame.document)
+        match frame.document["type"]:
+            case "RUN_STARTED":
+                assert not running
+                running = True
+            case "RUN_FINISHED" | "RUN_ERROR":
+                assert not texts | calls | steps
+                running = False
+            case "TEXT_MESSAGE_START":
+                assert event.message_id not in texts
+                texts.add(event.message_id)
+            case "TEXT_MESSAGE_CONTENT":
+                assert event.message_id in texts
+                assert event.delta
+            case "TEXT_MESSAGE_END":
+                texts.remove(event.message_id)
+            case "TOOL_CALL_START":
+                calls.add(event.tool_call_id)
+            case "TOOL_CALL_END":
+                calls.remove(event.tool_call_id)
+            case "STEP_STARTED":
+                assert event.step_name not in steps
+                steps.add(event.step_name)
+            case "STEP_FINISHED":
+                steps.remove(event.step_name)
+        assert running or frame.document["type"] in ("RUN_FINISHED", "RUN_ERROR")
+    assert not running
+
+
+def check_chat(frames: list[Frame], log: Log) -> None:
+    """The content of the last segment is the run's answer."""
+    content = ""
+    for frame in frames:
+        if frame.document is None or "error" in frame.document:
+            continue
+        chunk = ChatCompletionChunk.model_validate(frame.document)
+        delta = chunk.choices[0].delta if chunk.choices else None
+        content = (
+            "" if delta is not None and delta.role else content + ((delta and delta.content) or "")
+        )
+    if log.row.status == "completed":
+        assert content == answer_of(log)
+
+
+def check_responses(frames: list[Frame], log: Log, fold: ResponsesFold) -> None:
+    """Numbers grow; what a client adds up is the whole response."""
+    numbers = [frame.document["sequence_number"] for frame in frames]
+    assert numbers == sorted(set(numbers))
+    for frame in frames:
+        event = response_event.validate_python(frame.document)
+        assert event.type == frame.name
+    whole = Response.model_validate(fold.document)
+    if log.row.status == "completed":
+        assert whole.status == "completed"
+        assert whole.output_text == answer_of(log)
+    done = [frame.document["item"] for frame in frames if frame.name == "response.output_item.done"]
+    last = frames[-1].document["response"]["output"]
+    assert done[len(done) - len(last) :] == sorted(last, key=done.index)
+
+
+def check_ai(frames: list[Frame]) -> None:
+    """What begins ends; each call is known before it ends, or is asked about."""
+    texts, thoughts, calls, in_step = set(), set(), set(), False
+    for frame in frames:
+        chunk = frame.document
+        match chunk and chunk["type"]:
+            case "text-start":
+                texts.add(chunk["id"])
+            case "text-delta":
+                assert chunk["id"] in texts
+            case "text-end":
+                texts.remove(chunk["id"])
+            case "reasoning-start":
+                thoughts.add(chunk["id"])
+            case "reasoning-end":
+                thoughts.remove(chunk["id"])
+            case "tool-input-available":
+                calls.add(chunk["toolCallId"])
+            case "tool-output-available" | "tool-output-error" | "tool-output-denied":
+                calls.remove(chunk["toolCallId"])
+            case "tool-approval-request":
+                assert chunk["toolCallId"] in calls
+            case "start-step":
+                assert not in_step
+                in_step = True
+            case "finish-step":
+                assert in_step
+                in_step = False
+            case "finish" | "abort":
+                assert not texts | thoughts
+                assert not in_step
+    assert frames[-1].document is None
+
+
+@pytest.mark.parametrize("language", FOLDS)
+@pytest.mark.parametrize("name", ["(group)", "(failing)", *EXAMPLES])
+async def test_every_log_in_every_language(name: str, language: str, tmp_path: Path):
+    log = await log_named(name, tmp_path)
+    fold = FOLDS[language](log)
+    frames = frames_of(fold, log)
+    assert frames
+    match fold:
+        case AguiFold():
+            check_agui(frames)
+        case ChatFold():
+            check_chat(frames, log)
+        case ResponsesFold():
+            check_responses(frames, log, fold)
+        case AiFold():
+            check_ai(frames)
+    # another process, at another time
+    assert frames_of(FOLDS[language](log), log) == frames
+    # of no event a frame is lost, or comes twice, wherever a client comes back
+    for after in range(len(log.events) + 1):
+        form = FoldedForm(FOLDS[language](log), after, data_line, lambda _: b"")
+        rest = b"".join(form.frame(event) for event in log.events)
+        assert b"".join(data_line(frame) for frame in frames if (frame.seq or 0) > after) == rest
+
+
+async def test_a_place_to_come_back_to(tmp_path: Path):
+    """Of several frames of an event only the last one has its number."""
+    log = await log_of(group_crew(tmp_path))
+    places: list[tuple[int | None, int | None]] = []
+
+    def write(frame: Frame, place: int | None) -> bytes:
+        places.append((frame.seq, place))
+        return b"."
+
+    form = FoldedForm(FOLDS["agui"](log), 0, write, lambda _: b"")
+    for event in log.events:
+        form.frame(event)
+    for (seq, place), (following, _) in zip(places, [*places[1:], (None, None)], strict=True):
+        assert seq is not None
+        assert place == (seq - 1 if following == seq else seq)
+
+
+async def test_who_speaks_live(tmp_path: Path):
+    """Only those with answers that can be nothing but the run's."""
+    assert live_agents(group_crew(tmp_path)) == {"d"}
+    assert live_agents(failing_crew(tmp_path / "b")) == {"a"}
