@@ -17,8 +17,8 @@ class Door:
     routes: Sequence[Route]
     # how its addresses begin
     paths: tuple[str, ...]
-    # a problem in the protocol's own form
-    refuse: Callable[[HttpProblem], Response]
+    # a problem of a request to a path, in the protocol's own form
+    refuse: Callable[[HttpProblem, str], Response]
     # addresses for which no token is needed
     open_paths: frozenset[str] = frozenset()
 

@@ -125,7 +125,7 @@ class ProblemResponse(JsonResponse):
         """Send it."""
         for door in scope["app"].state.doors:
             if door.has(scope["path"]):
-                await door.refuse(self.problem)(scope, receive, send)
+                await door.refuse(self.problem, scope["path"])(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 

@@ -150,10 +150,11 @@ def _answer_of(body: QueryBody, caller: Caller) -> Answer:
     for name in ("history", "priority", "conversation_id", "max_usd"):
         if getattr(body, name) not in (None, []):
             raise bad_request([(name, OF_RUN)])
-    return _answer(body, caller)
+    return answer_of_body(body, caller)
 
 
-def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
+def answer_of_body(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
+    """Return the answer in a body."""
     decisions = tuple(CallDecision(**dict(one)) for one in body.decisions)
     return Answer(
         body.query,
@@ -188,7 +189,7 @@ async def parse_answer(
     body = check_body(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
     _require_answer(body)
-    return ResumeRequest(run_id, _answer(body, caller), read_attachments(body.attachments))
+    return ResumeRequest(run_id, answer_of_body(body, caller), read_attachments(body.attachments))
 
 
 def read_attachments(bodies: Sequence[AttachmentBody]) -> tuple[GivenAttachment, ...]:

@@ -13,9 +13,10 @@ DOORS = {
     "agui": ("agui.door", "open_agui"),
     "openai": ("openai.door", "open_openai"),
     "ai": ("ai.door", "open_ai"),
+    "a2a": ("a2a.door", "open_a2a"),
 }
 # unless CREW_DOORS says it
-DEFAULT = ("agui", "openai", "ai")
+DEFAULT = ("agui", "openai", "ai", "a2a")
 
 
 def open_doors(settings: ServerSettings) -> Sequence[Door]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.installed import HOME, NODE, needs_real
+from tests.real.installed import HOME, NODE, PYTHON_PROGRAMS, needs_real
 from tests.support.crews import ROOT, copy_example
 from tests.support.paying_crew import crew_at, paid
 from tests.support.processes import ServerProcess, client, serving
@@ -16,14 +16,16 @@ pytestmark = needs_real
 CLIENTS = ROOT / "tests" / "real" / "clients"
 
 
-def said_to(server: ServerProcess, name: str, query: str, folder: Path) -> dict[str, Any]:
+def said_to(
+    server: ServerProcess, name: str, query: str, folder: Path, *more: str
+) -> dict[str, Any]:
     """What a client has at the end of a query."""
     # beside the packages, where Node looks for them
     program = HOME / f"{name}-{folder.name}.mjs"
     program.write_text((CLIENTS / f"{name}.mjs").read_text())
     try:
         ended = subprocess.run(
-            [NODE, program, server.url, query], capture_output=True, text=True, timeout=120
+            [NODE, program, server.url, query, *more], capture_output=True, text=True, timeout=120
         )
     finally:
         program.unlink()
@@ -63,7 +65,39 @@ def test_openai(tmp_path: Path):
     assert paid(tmp_path) == ["bob"]
 
 
-@pytest.mark.parametrize("name", ["agui", "ai", "openai"])
+BINDINGS = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+
+
+@BINDINGS
+def test_a2a_in_javascript(binding: str, tmp_path: Path):
+    """A task asks, is answered by a decision as data, and ends with its artifact."""
+    with serving(crew_at(tmp_path)) as server:
+        found = said_to(server, "a2a", "pay bob", tmp_path, binding)
+    assert (found["text"], found["begins"]) == ("It is done: paid bob", "task")
+    # input required; completed
+    assert (found["first"], found["state"]) == (6, 3)
+    assert paid(tmp_path) == ["bob"]
+
+
+@BINDINGS
+def test_a2a_in_python(binding: str, tmp_path: Path):
+    """The same, with the list of tasks, and a task that can be cancelled no more."""
+    with serving(crew_at(tmp_path)) as server:
+        program = CLIENTS / "a2a_client.py"
+        command = [PYTHON_PROGRAMS / "python", program, server.url, "pay bob", binding]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == {
+        "text": "It is done: paid bob",
+        "first": "TASK_STATE_INPUT_REQUIRED",
+        "state": "TASK_STATE_COMPLETED",
+        "listed": 1,
+        "refused": "TaskNotCancelableError",
+    }
+    assert paid(tmp_path) == ["bob"]
+
+
+@pytest.mark.parametrize("name", ["agui", "ai", "openai", "a2a"])
 @pytest.mark.parametrize("example", ["it-support", "parallel", "intents", "assistant"])
 def test_examples(example: str, name: str, tmp_path: Path):
     """Without an error, to the answer that the crew's own API has."""

@@ -28,8 +28,8 @@ from server.protocols.pauses import (
     CallReply,
     answer_in_words,
     answer_with,
-    pause_calls,
     parse_place,
+    pause_calls,
 )
 
 PATH = "/agui"
@@ -47,7 +47,7 @@ def open_agui() -> Door:
     return Door("agui", routes, (PATH,), refuse_agui)
 
 
-def refuse_agui(problem: HttpProblem) -> Response:
+def refuse_agui(problem: HttpProblem, path: str) -> Response:
     """Return a problem as a client of AG-UI reads it: its words are the body."""
     document = {"code": _code(problem.status), "message": problem.detail}
     return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))

@@ -28,7 +28,7 @@ from server.protocols.clients import (
 )
 from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
 from server.protocols.openai.shape import answer_to, live_agents
-from server.protocols.pauses import CallReply, answer_with, pause_calls, parse_place
+from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
 PATH = "/ai"
 VERSION = (b"x-vercel-ai-ui-message-stream", b"v1")
@@ -45,7 +45,7 @@ def open_ai() -> Door:
     return Door("ai", routes, (PATH,), refuse_chat)
 
 
-def refuse_chat(problem: HttpProblem) -> Response:
+def refuse_chat(problem: HttpProblem, path: str) -> Response:
     """Return a problem as the SDK shows it: its words."""
     document = {"error": problem.detail}
     return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))

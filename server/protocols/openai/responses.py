@@ -42,7 +42,7 @@ from server.protocols.openai.shape import (
     refuse_fields,
     require_model,
 )
-from server.protocols.pauses import CallReply, answer_with, pause_calls, parse_place
+from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
 READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation", "metadata"})
 REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}

@@ -35,7 +35,7 @@ KINDS = {
 MAX_SHOWN = 500
 
 
-def refuse_openai(problem: HttpProblem) -> Response:
+def refuse_openai(problem: HttpProblem, path: str) -> Response:
     """Return a problem as OpenAI's clients read it."""
     return JsonResponse(
         {"error": error_document(problem)},

@@ -14,6 +14,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from crew.crew import Crew
+from server.protocols.a2a.fold import ENDED, STATES, TaskFold
 from server.protocols.agui.fold import AguiFold
 from server.protocols.ai.fold import AiFold
 from server.protocols.folds import Fold, FoldedForm, Frame, data_line, speech_of
@@ -37,6 +38,7 @@ FOLDS: dict[str, Make] = {
     "chat": lambda log: ChatFold(log.row.run_id, "m", speech_of(log.crew), (), has_usage=True),
     "responses": lambda log: ResponsesFold(log.row.run_id, "m", speech_of(log.crew), ()),
     "ai": lambda log: AiFold(log.row.run_id, speech_of(log.crew), ()),
+    "a2a": lambda log: TaskFold(log.row.run_id, "c1", "hi", speech_of(log.crew)),
 }
 
 
@@ -156,6 +158,24 @@ def check_ai(frames: list[Frame]) -> None:
     assert frames[-1].document is None
 
 
+def check_task(frames: list[Frame], log: Log, fold: TaskFold) -> None:
+    """A task ends once, with the answer as its artifact; each segment begins with all of it."""
+    ended = False
+    for frame in frames:
+        assert not ended
+        (kind,) = frame.document
+        assert kind in ("task", "statusUpdate", "artifactUpdate")
+        if kind == "statusUpdate":
+            ended = frame.document[kind]["status"]["state"] in ENDED
+    task = fold.task()
+    assert task["status"]["state"] == STATES[log.row.status]
+    ids = [one["messageId"] for one in task["history"]]
+    assert len(ids) == len(set(ids))
+    if log.row.status == "completed":
+        (artifact,) = task["artifacts"]
+        assert artifact["parts"][0]["text"] == answer_of(log)
+
+
 @pytest.mark.parametrize("language", FOLDS)
 @pytest.mark.parametrize("name", ["(group)", "(failing)", *EXAMPLES])
 async def test_every_log_in_every_language(name: str, language: str, tmp_path: Path):
@@ -172,6 +192,8 @@ async def test_every_log_in_every_language(name: str, language: str, tmp_path: P
             check_responses(frames, log, fold)
         case AiFold():
             check_ai(frames)
+        case TaskFold():
+            check_task(frames, log, fold)
     # another process, at another time
     assert frames_of(FOLDS[language](log), log) == frames
     # of no event a frame is lost, or comes twice, wherever a client comes back

@@ -1,0 +1,26 @@
+"""The addresses of A2A."""
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from server.http.door import Door
+from server.http.errors import HttpProblem
+from server.protocols.a2a.card import CARD, REST, RPC, show_card
+from server.protocols.a2a.problems import refuse_rest, refuse_rpc
+from server.protocols.a2a.rest import rest_routes
+from server.protocols.a2a.rpc import call_method
+
+
+def open_a2a() -> Door:
+    """Return the door of A2A."""
+    routes = [
+        Route(CARD, show_card, methods=["GET"]),
+        Route(RPC, call_method, methods=["POST"]),
+        *rest_routes(),
+    ]
+    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}))
+
+
+def refuse_a2a(problem: HttpProblem, path: str) -> Response:
+    """Return a problem in the form of the binding that was taken."""
+    return refuse_rest(problem) if path.startswith(REST) else refuse_rpc(problem)

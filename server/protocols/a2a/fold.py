@@ -1,0 +1,160 @@
+"""A run's events as updates of a task."""
+
+from typing import Any
+
+from crew.journal.wire import RunEvent
+from server.protocols.a2a.parts import AGENT, USER, write_data, write_message
+from server.protocols.folds import Frame
+from server.protocols.openai.shape import question_of
+from server.protocols.pauses import pause_calls
+from server.protocols.speech import Speech, is_part, speaker_of
+
+WORKING = "TASK_STATE_WORKING"
+ASKS = "TASK_STATE_INPUT_REQUIRED"
+COMPLETED = "TASK_STATE_COMPLETED"
+FAILED = "TASK_STATE_FAILED"
+CANCELED = "TASK_STATE_CANCELED"
+# by status of a run
+STATES = {
+    "running": WORKING,
+    "paused": ASKS,
+    "completed": COMPLETED,
+    "failed": FAILED,
+    "cancelled": CANCELED,
+}
+ENDED = frozenset({COMPLETED, FAILED, CANCELED})
+SILENT = frozenset({"context", "compacted", "agent_start", "answered"})
+LEFT_OUT = frozenset({"run_id", "seq"})
+
+
+class TaskFold:
+    """Makes updates of a run's events, from the first one on; `task` is it as it is now."""
+
+    def __init__(self, run_id: str, context_id: str, query: str, speech: Speech) -> None:
+        """Of a run; `context_id`: as the client names its conversation."""
+        self.run_id, self.context_id, self.query, self.speech = run_id, context_id, query, speech
+        self._status: dict[str, Any] = {"state": WORKING}
+        self._history: list[dict[str, Any]] = []
+        self._artifacts: list[dict[str, Any]] = []
+        self._metadata: dict[str, Any] = {}
+        self._held: RunEvent | None = None
+        self._held_text = ""
+        self._pause: RunEvent | None = None
+
+    def task(self, history: int | None = None, *, artifacts: bool = True) -> dict[str, Any]:
+        """Return the task; `history`: so many of its newest messages, all unless given."""
+        task: dict[str, Any] = {
+            "id": self.run_id,
+            "contextId": self.context_id,
+            "status": self._status,
+        }
+        if artifacts and self._artifacts:
+            task["artifacts"] = list(self._artifacts)
+        kept = self._history if history is None else self._history[len(self._history) - history :]
+        if kept:
+            task["history"] = list(kept)
+        return {**task, "metadata": {"crew": dict(self._metadata)}}
+
+    def add(self, event: RunEvent) -> list[Frame]:
+        """See Fold."""
+        if event.seq is None:
+            return []
+        out = []
+        for settled, text in self.speech.settle(event):
+            out += [Frame(settled.seq, one) for one in self._of(settled, text)]
+        return out
+
+    def _of(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
+        who = speaker_of(event)
+        match event.type:
+            case "start":
+                return self._start(event)
+            case "agent_response" if is_part(who):
+                self.speech.rest(who, text)
+                return self._say(event, text)
+            case "agent_response":
+                made = self._release()
+                self._held, self._held_text = event, text
+                return made
+            case "tool_start" | "tool_result" | "show":
+                data = {"type": event.type, **_known(event)}
+                return [*self._release(), self._update(event, WORKING, write_data(data))]
+            case "pause":
+                self._pause = event
+                return []
+            case "done":
+                return self._done(event, text)
+            case "error":
+                made = self._release()
+                self._metadata |= {"code": event.metadata["code"]}
+                return [*made, self._update(event, FAILED, {"text": event.content})]
+            case kind if kind in SILENT:
+                return []
+            case _:
+                update = self._update(event, WORKING)
+                update["statusUpdate"]["metadata"] = {"crew": {"type": event.type, **_known(event)}}
+                return [*self._release(), update]
+
+    def _start(self, event: RunEvent) -> list[dict[str, Any]]:
+        data = event.metadata
+        self._held = self._pause = None
+        self._status = {"state": WORKING, "timestamp": event.timestamp}
+        if event.seq == 1:
+            id_ = data["request_id"] or f"{self.run_id}:0"
+            message = write_message(id_, USER, self.run_id, self.context_id, {"text": self.query})
+            self._history.append(message)
+        self._metadata |= {"crew": data["crew"]}
+        return [{"task": self.task()}]
+
+    def _release(self) -> list[dict[str, Any]]:
+        """Tell an answer that was not the last."""
+        event, self._held = self._held, None
+        return self._say(event, self._held_text) if event is not None else []
+
+    def _say(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
+        if not text:
+            return []
+        return [self._update(event, WORKING, {"text": text, "metadata": {"agent": event.agent}})]
+
+    def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
+        data, held = event.metadata, self._held
+        self._held = None
+        known = ("reason", "rounds", "handoffs", "usage", "cost")
+        self._metadata |= {key: data[key] for key in known if key in data}
+        if data["reason"] == "paused" and self._pause is not None:
+            questions = pause_calls(self.run_id, self._pause, text)
+            said = question_of(questions)
+            if questions[0].is_about_call and text:
+                said = f"{text}\n\n{said}"
+            asked = [one.document() | {"schema": one.schema} for one in questions]
+            pause = {"pause": self._pause.seq, "calls": asked}
+            return [self._update(event, ASKS, {"text": said}, write_data(pause))]
+        if data["reason"] in ("cancelled", "abandoned"):
+            return [self._update(event, CANCELED)]
+        parts: list[dict[str, Any]] = [{"text": text}] if text else []
+        if held is not None and held.metadata.get("output") is not None:
+            parts.append(write_data(held.metadata["output"]))
+        made = []
+        if parts:
+            artifact: dict[str, Any] = {"artifactId": "answer", "name": "answer", "parts": parts}
+            if data.get("sources"):
+                artifact["metadata"] = {"crew": {"sources": data["sources"]}}
+            self._artifacts = [artifact]
+            ids = {"taskId": self.run_id, "contextId": self.context_id}
+            update = {**ids, "artifact": artifact, "append": False, "lastChunk": True}
+            made.append({"artifactUpdate": update})
+        return [*made, self._update(event, COMPLETED)]
+
+    def _update(self, event: RunEvent, state: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        self._status = {"state": state, "timestamp": event.timestamp}
+        if parts:
+            id_ = f"{self.run_id}:{event.seq}"
+            message = write_message(id_, AGENT, self.run_id, self.context_id, *parts)
+            self._status["message"] = message
+            self._history.append(message)
+        ids = {"taskId": self.run_id, "contextId": self.context_id}
+        return {"statusUpdate": {**ids, "status": self._status}}
+
+
+def _known(event: RunEvent) -> dict[str, Any]:
+    return {key: one for key, one in event.metadata.items() if key not in LEFT_OUT}
