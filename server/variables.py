@@ -35,7 +35,7 @@ VARIABLES = {
     ),
     "CREW_DOORS": (
         "other protocols that clients may speak, separated by commas: agui, openai, ai, a2a, "
-        "mcp; all but mcp unless set, none where it is empty"
+        "mcp; all that are installed unless set, none where it is empty"
     ),
     "CREW_CONVERSATION_HEADERS": (
         "headers in which clients of OpenAI's API name a conversation, separated by commas; "

@@ -58,6 +58,10 @@ COMMANDS = {
         "commands.talk",
         "Talk with a crew: each line is a query of one conversation, which it knows.",
     ),
+    "mcp": (
+        "mcp",
+        "Serve a crew as an MCP server on stdin and stdout, for a program that starts it.",
+    ),
     "serve": (
         "commands.serving",
         "Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.",

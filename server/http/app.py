@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,11 @@ def build_app(
                     await begin()
                 work = [*background(), overload.watch()]
                 tasks = {asyncio.create_task(one) for one in work}
-                yield
+                async with AsyncExitStack() as opened:
+                    for door in doors:
+                        if door.run is not None:
+                            await opened.enter_async_context(door.run(app))
+                    yield
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks)

@@ -1,8 +1,10 @@
 """A door: another protocol by which clients reach the crew, on addresses of its own."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -21,6 +23,8 @@ class Door:
     refuse: Callable[[HttpProblem, str], Response]
     # addresses for which no token is needed
     open_paths: frozenset[str] = frozenset()
+    # what it does for as long as the application serves; None: nothing
+    run: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None
 
     def has(self, path: str) -> bool:
         """Return whether an address is one of its own."""

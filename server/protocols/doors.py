@@ -1,6 +1,7 @@
 """The table of doors, and those that a server opens."""
 
 import importlib
+import importlib.util
 from collections.abc import Sequence
 
 from server.errors import SettingsError
@@ -14,6 +15,7 @@ DOORS = {
     "openai": ("openai.door", "open_openai"),
     "ai": ("ai.door", "open_ai"),
     "a2a": ("a2a.door", "open_a2a"),
+    "mcp": ("mcp.door", "open_mcp"),
 }
 # unless CREW_DOORS says it
 DEFAULT = ("agui", "openai", "ai", "a2a")
@@ -21,13 +23,21 @@ DEFAULT = ("agui", "openai", "ai", "a2a")
 
 def open_doors(settings: ServerSettings) -> Sequence[Door]:
     """Open the doors that the environment names; raises SettingsError for an unknown one."""
-    names = DEFAULT if settings.doors is None else settings.doors
+    names = settings.doors
+    if names is None:
+        # that needs an extra
+        has_mcp = importlib.util.find_spec("mcp") is not None
+        names = (*DEFAULT, "mcp") if has_mcp else DEFAULT
     for name in names:
         if name not in DOORS:
             raise SettingsError(f"CREW_DOORS: {near_or_all(name, DOORS)}")
     opened = []
     for name in dict.fromkeys(names):
         module, function = DOORS[name]
-        found = importlib.import_module(f"server.protocols.{module}")
+        try:
+            found = importlib.import_module(f"server.protocols.{module}")
+        except ModuleNotFoundError as error:
+            text = f"CREW_DOORS: {name} needs {error.name}: pip install 'crewline[{name}]'"
+            raise SettingsError(text) from None
         opened.append(getattr(found, function)())
     return opened

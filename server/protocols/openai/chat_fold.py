@@ -138,7 +138,7 @@ class ChatFold:
             self.known["output"] = held.metadata["output"]
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
-            words = question_of(questions)
+            words = question_of(questions, "Answer `approve`, or say why not.")
             text = f"{text}\n\n{words}" if questions[0].is_about_call and text else words
             self.known["pause"] = [one.id for one in questions]
         who = speaker_of(held) if held is not None else None

@@ -1,6 +1,6 @@
 """What chat completions and responses have in common: models, errors, words and decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -111,13 +111,12 @@ async def answer_to(request: Request, run_id: str, text: str, *, deltas: bool) -
     return ResumeRequest(run_id, answer)
 
 
-def question_of(questions: list[PauseCall]) -> str:
-    """Return what a pause asks, as text."""
+def question_of(questions: Sequence[PauseCall], how: str = "") -> str:
+    """Return what a pause asks, as text; `how`: a decision is given."""
     if not questions[0].is_about_call:
         return questions[0].text
     lines = [f"- {one.text}" for one in questions]
-    may = "Answer `approve`, or say why not."
-    return "\n".join(["**Waiting for a decision:**", *lines, "", may])
+    return "\n".join(["**Waiting for a decision:**", *lines, *(["", how] if how else [])])
 
 
 def seconds_of(event: RunEvent) -> int:

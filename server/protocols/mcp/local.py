@@ -1,0 +1,69 @@
+"""The crew for a program on this machine that starts it (`crew mcp`): JSON-RPC over its pipes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mcp.server.stdio import stdio_server
+
+from crew.config.errors import LostConfiguration
+from crew.errors import CrewError
+from crew.journal.query import Answer, Query, Source
+from crew.journal.records.rows import RunRow
+from crew.runs.errors import UnknownRun
+from crew.runs.runs import Runs
+from server.protocols.mcp.calling import CallRefused
+from server.protocols.mcp.serving import mcp_server
+from server.tokens import Caller
+
+
+async def serve_stdio(runs: Runs, caller: Caller) -> None:
+    """Serve until the input ends; `caller`: the user of this machine."""
+    server = mcp_server(lambda: runs.crew, lambda _: LocalAccess(runs, caller))
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+class LocalAccess:
+    """The crew as the user of this machine may use it; see CrewAccess."""
+
+    def __init__(self, runs: Runs, caller: Caller) -> None:
+        self._runs, self._caller = runs, caller
+
+    @property
+    def runs(self) -> Runs:
+        """The crew's runs."""
+        return self._runs
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls."""
+        return self._caller
+
+    async def start(self, query: str, conversation_id: str | None) -> tuple[str, int]:
+        """Start a run."""
+        wanted = Query(query, conversation_id=conversation_id or "")
+        try:
+            run = await self._runs.start(wanted, by=self._caller.name, source=Source("api", "mcp"))
+        except (CrewError, LostConfiguration) as error:
+            raise CallRefused(str(error)) from None
+        return run.id, run.before
+
+    async def answer(self, run_id: str, answer: Answer) -> tuple[str, int]:
+        """Answer a paused run."""
+        try:
+            run = await self._runs.resume(run_id, answer)
+        except (CrewError, LostConfiguration) as error:
+            raise CallRefused(str(error)) from None
+        return run.id, run.before
+
+    async def row(self, run_id: str) -> RunRow:
+        """Return a run."""
+        try:
+            return await self._runs.row(run_id)
+        except UnknownRun as error:
+            raise CallRefused(str(error)) from None
+
+    @contextmanager
+    def listen(self, run_id: str) -> Iterator[None]:
+        """Listen to a run: no one else does here."""
+        yield

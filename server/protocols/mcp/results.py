@@ -1,0 +1,97 @@
+"""What a run comes to, as a tool's result; a fold of its events."""
+
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+from pydantic_core import from_json, to_json
+
+from crew.journal.events import status_of
+from crew.journal.wire import RunEvent
+from server.protocols.folds import Frame
+from server.protocols.openai.shape import question_of
+from server.protocols.pauses import PauseCall, pause_calls
+from server.protocols.speech import Speech, is_part, speaker_of
+
+SILENT = frozenset({"context", "compacted"})
+
+
+class ResultFold:
+    """Makes progress of a run's events, and keeps what it comes to."""
+
+    def __init__(self, run_id: str, speech: Speech) -> None:
+        self.run_id, self.speech = run_id, speech
+        # of the pause that it waits in
+        self.questions: list[PauseCall] = []
+        self.text = ""
+        self.document: dict[str, Any] = {}
+        self._pause: RunEvent | None = None
+        self._output: Any = None
+        self._start("running")
+
+    def _start(self, status: str, reason: str | None = None) -> None:
+        self.questions, self.text = [], ""
+        self.document = {
+            "run_id": self.run_id,
+            "status": status,
+            "answer": None,
+            "reason": reason,
+            "pause": None,
+            "question": None,
+            "calls": [],
+        }
+
+    def add(self, event: RunEvent) -> list[Frame]:
+        """See Fold: the words of each step."""
+        if event.seq is None:
+            return []
+        out = []
+        for settled, text in self.speech.settle(event):
+            self._note(settled, text)
+            if settled.type not in SILENT:
+                out.append(Frame(settled.seq, text or settled.content or settled.type))
+        return out
+
+    def _note(self, event: RunEvent, text: str) -> None:
+        match event.type:
+            case "start":
+                self._pause = self._output = None
+                self._start("running")
+            case "agent_response":
+                self.speech.rest(speaker_of(event), text)
+                if not is_part(speaker_of(event)):
+                    self._output = event.metadata.get("output")
+            case "pause":
+                self._pause = event
+            case "done":
+                self._done(event, text)
+            case "error":
+                self._start("failed", event.metadata["code"])
+                self.text = event.content
+
+    def _done(self, event: RunEvent, text: str) -> None:
+        data = event.metadata
+        self._start(status_of(data["reason"]), data["reason"])
+        self.text = self.document["answer"] = text
+        self.document["output"], self.document["sources"] = self._output, data.get("sources") or []
+        if data["reason"] == "paused" and self._pause is not None:
+            self.questions = pause_calls(self.run_id, self._pause, text)
+            question = question_of(self.questions)
+            calls = [one.document() for one in self.questions if one.is_about_call]
+            self.document |= {"pause": self._pause.seq, "question": question, "calls": calls}
+            self.text = f"{text}\n\n{question}" if calls and text else question
+
+    def result(self) -> CallToolResult:
+        """Return what the run has come to."""
+        failed = self.document["status"] in ("failed", "cancelled")
+        text = self.text or self.document["status"]
+        # as JSON has it: without tuples
+        return result_of_call(text, self.document, is_error=failed)
+
+
+def result_of_call(
+    text: str, document: dict[str, Any] | None = None, *, is_error: bool = False
+) -> CallToolResult:
+    """Return a result."""
+    structured = None if document is None else from_json(to_json(document, inf_nan_mode="null"))
+    content: list[Any] = [TextContent(type="text", text=text)]
+    return CallToolResult(content=content, structured_content=structured, is_error=is_error)
