@@ -1,5 +1,6 @@
 """Streams in the languages of others: interrupts, approvals, and a server that is killed."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,77 @@ LIVE = ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "text-delta", "text-start"
 
 def _stored(frames: list[Any]) -> list[Any]:
     return [one for one in frames if _kind(one[1]) not in LIVE]
+
+
+def slowly(language: str) -> tuple[str, dict[str, Any]]:
+    """A request that takes long, and its address."""
+    said = [{"id": "1", "role": "user", "content": "slowly"}]
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "slowly"}]}
+    bodies: dict[str, tuple[str, dict[str, Any]]] = {
+        "agui": ("/agui", {"threadId": "t", "runId": "r", "messages": said}),
+        "chat": ("/v1/chat/completions", {"model": "test-crew", "messages": said, "stream": True}),
+        "responses": ("/v1/responses", {"model": "test-crew", "input": "slowly", "stream": True}),
+        "ai": (
+            "/ai",
+            {"messages": [{"role": "user", "parts": [{"type": "text", "text": "slowly"}]}]},
+        ),
+        "a2a": ("/a2a/rest/message:stream", {"message": message}),
+    }
+    return bodies[language]
+
+
+@pytest.mark.parametrize(
+    ("language", "last"),
+    [
+        (
+            "agui",
+            {"type": "RUN_ERROR", "code": "unavailable", "metadata": {"crew": {"retryable": True}}},
+        ),
+        ("chat", {"type": "server_error", "param": None, "code": "unavailable"}),
+        (
+            "responses",
+            {"type": "error", "code": "unavailable", "param": None, "sequence_number": 0},
+        ),
+        ("ai", {"type": "error"}),
+        ("a2a", {"status": "UNAVAILABLE", "code": 503}),
+    ],
+)
+def test_a_server_that_goes_down(language: str, last: dict[str, Any], tmp_path: Path):
+    """Ends each stream in its language, with the words for it; the run is left for the next one."""
+    address, body = slowly(language)
+    with serving(crew_at(tmp_path), CREW_DRAIN_SECONDS="0") as server, client(server) as http:
+        with http.stream("POST", address, json=body) as stream:
+            frames = data_of(stream.iter_lines())
+            next(frames)
+            server.process.terminate()
+            (*_, (_, frame)) = frames
+        assert server.process.wait(60) == 0
+    error = frame.get("error", frame)
+    words = error.pop("message", None) or error.pop("errorText")
+    error.pop("details", None)
+    assert error == last
+    assert "going down" in words
+
+
+def test_two_answers_at_once(tmp_path: Path):
+    """In whatever languages: one is taken, and the call is made once."""
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+        (interrupt,) = agui(http, "pay bob", "r1")[-1]["outcome"]["interrupts"]
+        run_id, seq, call = interrupt["id"].split(":")
+        yes = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+        approval = {"approval_request_id": f"mcpr_{run_id}_{seq}_{call}", "approve": True}
+        data = {"decision": "approve", "pause": int(seq)}
+        message = {"messageId": "m", "taskId": run_id, "parts": [{"data": data}]}
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("/agui", {"threadId": "t1", "runId": "r2", "resume": [yes]}),
+            (
+                "/v1/responses",
+                {"model": "test-crew", "input": [{"type": "mcp_approval_response", **approval}]},
+            ),
+            ("/a2a/rest/message:send", {"message": message}),
+        ]
+        with ThreadPoolExecutor() as pool:
+            answers = list(pool.map(lambda one: http.post(one[0], json=one[1]), asked))
+        done = ["It is done" in one.text for one in answers]
+        assert done.count(True) == 1, [one.text for one in answers]
+    assert paid(tmp_path) == ["bob"]

@@ -26,6 +26,7 @@ def pay(to: str) -> str:
 RULES: list[dict[str, Any]] = [
     {"agent": "a", "hears": "break", "say": "", "fail": "refused"},
     {"agent": "a", "hears": "ask", "say": "Which one?"},
+    {"agent": "a", "hears": "slowly", "say": "At last.", "delay_seconds": 30},
     {"agent": "a", "hears": "blue", "say": "Blue it is. [B]"},
     {"agent": "a", "hears": "pay", "say": "They pay. [B]"},
     {"agent": "a", "say": "Hello. [B]", "delay_seconds": 0.2},

@@ -25,11 +25,11 @@ from server.protocols.a2a.fold import ENDED, STATES, TaskFold
 from server.protocols.a2a.listing import MAX_HISTORY, context_of, read_number
 from server.protocols.a2a.parts import name_in, read_parts
 from server.protocols.a2a.problems import (
-    INTERNAL,
     INVALID_PARAMS,
     NO_TASK,
     NO_VERSION,
     NOT_CANCELABLE,
+    UNAVAILABLE,
     UNSUPPORTED,
     A2aError,
 )
@@ -140,7 +140,7 @@ def _form(
         return write(frame.document)
 
     def fail_stream(text: str) -> bytes:
-        return fail(A2aError(INTERNAL, text))
+        return fail(A2aError(UNAVAILABLE, text))
 
     return FoldedForm(fold, after, write_frame, fail_stream, head)
 
