@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from crew.journal.wire import RunEvent
 from server.protocols.folds import Frame
-from server.protocols.openai.shape import LIMITS, MAX_SHOWN, question_of, seconds_of
+from server.protocols.openai.shape import HOW, LIMITS, MAX_SHOWN, question_of, seconds_of
 from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part, speaker_of
 
@@ -138,7 +138,7 @@ class ChatFold:
             self.known["output"] = held.metadata["output"]
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
-            words = question_of(questions, "Answer `approve`, or say why not.")
+            words = question_of(questions, HOW)
             text = f"{text}\n\n{words}" if questions[0].is_about_call and text else words
             self.known["pause"] = [one.id for one in questions]
         who = speaker_of(held) if held is not None else None

@@ -21,10 +21,33 @@ from server.protocols.openai.items import (
     reasoning_item,
     whole_item,
 )
-from server.protocols.openai.shape import LIMITS, MAX_SHOWN, question_of, seconds_of
+from server.protocols.openai.shape import HOW, LIMITS, MAX_SHOWN, question_of, seconds_of
 from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part, speaker_of
 
+# what clients expect of a response, and what has no meaning for a crew
+UNSAID: dict[str, Any] = {
+    "object": "response",
+    "background": False,
+    "frequency_penalty": 0.0,
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "parallel_tool_calls": True,
+    "presence_penalty": 0.0,
+    "prompt_cache_key": None,
+    "reasoning": None,
+    "safety_identifier": None,
+    "service_tier": "default",
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_logprobs": 0,
+    "top_p": 1.0,
+    "truncation": "disabled",
+}
 # of the events that one event of the run comes to; pieces of text come behind them
 PER_EVENT = 1000
 
@@ -123,22 +146,17 @@ class ResponsesFold:
         known |= {key: data[key] for key in ("conversation_id",) if key in data}
         self.document = {
             "id": f"resp_{self.run_id}_{event.seq}",
-            "object": "response",
             "created_at": seconds_of(event),
+            "completed_at": None,
             "status": "in_progress",
             "error": None,
             "incomplete_details": None,
-            "instructions": None,
+            "previous_response_id": self.document.get("id"),
             "metadata": known,
             "model": self.model,
             "output": [],
-            "parallel_tool_calls": True,
-            "temperature": None,
-            "text": {"format": {"type": "text"}},
-            "tool_choice": "auto",
-            "tools": [],
-            "top_p": None,
             "usage": None,
+            **UNSAID,
         }
         return [("response.created", self._response()), ("response.in_progress", self._response())]
 
@@ -212,14 +230,15 @@ class ResponsesFold:
         self._held = None
         is_paused = data["reason"] == "paused" and self._pause is not None
         questions = pause_calls(self.run_id, self._pause, text) if self._pause and is_paused else []
-        if questions and not questions[0].is_about_call:
-            text = question_of(questions)
+        if questions and (self.is_open or not questions[0].is_about_call):
+            said = question_of(questions, HOW if questions[0].is_about_call else "")
+            text = f"{text}\n\n{said}" if questions[0].is_about_call and text else said
         who = speaker_of(held) if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
         made = self._say(rest) if rest else []
         made += self._end_message(text) if self._message else []
         for one in questions:
-            if one.is_about_call:
+            if one.is_about_call and not self.is_open:
                 id_ = f"mcpr_{self.run_id}_{one.seq}_{one.call_id}"
                 arguments = to_json(one.arguments).decode()
                 item = approval_item(id_, self.model, one.tool, arguments)
@@ -238,7 +257,7 @@ class ResponsesFold:
             self.document["status"] = kind = "incomplete"
             self.document["incomplete_details"] = {"reason": "max_output_tokens"}
         else:
-            self.document["status"] = "completed"
+            self.document["status"], self.document["completed_at"] = "completed", seconds_of(event)
         return [*made, (f"response.{kind}", self._response())]
 
     def _fail(self, event: RunEvent) -> list[ItemEvent]:

@@ -21,6 +21,8 @@ from server.protocols.pauses import CallReply, PauseCall, answer_in_words, answe
 
 # said alone, they are a yes to what is questions
 YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
+# what decides where words do
+HOW = "Answer `approve`, or say why not."
 # chores of clients, which belong to a model of theirs
 CHORE = "### Task:"
 # a run that one of these has ended has no whole answer

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import openresponses_types
 import pytest
 from ag_ui.core import Event
 from openai.types.chat import ChatCompletionChunk
@@ -33,10 +34,17 @@ from tests.support.logs_of_runs import (
 Make = Callable[[Log], Fold]
 agui_event: TypeAdapter[Any] = TypeAdapter(Event)
 response_event: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
+# Open Responses knows no items of MCP
+OPEN_RESPONSES: dict[str, Any] = {
+    next(iter(model.model_fields["type"].annotation)).value: model
+    for name, model in vars(openresponses_types).items()
+    if name.endswith("StreamingEvent")
+}
 FOLDS: dict[str, Make] = {
     "agui": lambda log: AguiFold(log.row.run_id, "t1", speech_of(log.crew)),
     "chat": lambda log: ChatFold(log.row.run_id, "m", speech_of(log.crew), (), has_usage=True),
     "responses": lambda log: ResponsesFold(log.row.run_id, "m", speech_of(log.crew), ()),
+    "open": lambda log: ResponsesFold(log.row.run_id, "m", speech_of(log.crew), (), is_open=True),
     "ai": lambda log: AiFold(log.row.run_id, speech_of(log.crew), ()),
     "a2a": lambda log: TaskFold(log.row.run_id, "c1", "hi", speech_of(log.crew)),
 }
@@ -115,6 +123,8 @@ def check_responses(frames: list[Frame], log: Log, fold: ResponsesFold) -> None:
     for frame in frames:
         event = response_event.validate_python(frame.document)
         assert event.type == frame.name
+        if fold.is_open:
+            OPEN_RESPONSES[frame.name].model_validate(frame.document)
     whole = Response.model_validate(fold.document)
     if log.row.status == "completed":
         assert whole.status == "completed"
