@@ -6,14 +6,15 @@ from typing import Any
 
 from starlette.requests import Request
 
-from crew.journal.query import Source
+from crew.journal.query import Answer, Source
 from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownConversation, UnknownRun
 from server.http.bodies import StartBody
 from server.http.callers.rights import caller_of, own_run, user_of
 from server.http.errors import HttpProblem, bad_request
-from server.http.requests import StartRequest, check_body, read_json, start_of
+from server.http.requests import ResumeRequest, StartRequest, check_body, read_json, start_of
 from server.http.services import services_of
+from server.protocols.pauses import CallReply, answer_in_words, answer_with, pause_calls
 
 # of a conversation of the client that the crew does not keep; it stands with the run
 MAX_LABEL = 128
@@ -21,6 +22,9 @@ LABEL_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 IGNORED = "X-Crew-Ignored"
 # of people and models; the words of others never reach a model
 SPEAKERS = ("user", "assistant")
+
+# said alone, they are a yes to what is asked
+YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
 
 
 @dataclass(slots=True)
@@ -164,3 +168,17 @@ async def paused_run(request: Request, conversation: str | None) -> str | None:
     except (UnknownRun, UnknownConversation):
         return None
     return row.run_id if row is not None and row.status == "paused" else None
+
+
+async def answer_to(request: Request, run_id: str, text: str, *, deltas: bool) -> ResumeRequest:
+    """Return what a person's words come to in the pause of a run: a yes, a no, or an answer."""
+    pause = await pause_at(request, run_id)
+    questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
+    answer: Answer
+    if questions[0].is_about_call:
+        is_yes = text.strip(" .!\n").casefold() in YES
+        replies = [CallReply(one, is_yes, reason="" if is_yes else text) for one in questions]
+        answer = answer_with(replies, caller, deltas=deltas)
+    else:
+        answer = answer_in_words(text, pause.seq, caller, deltas=deltas)
+    return ResumeRequest(run_id, answer)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from crew.crew import Crew
 from crew.journal.wire import RunEvent
+from crew.routing.graph import END
 from server.http.callers.rights import caller_of, token_limits
 from server.http.endpoints.starting import Started, wait_for_end
 from server.http.errors import HttpProblem
@@ -24,6 +25,9 @@ from server.protocols.speech import Speech
 REPLAYED = (b"idempotency-replayed", b"true")
 GOING_DOWN = "this server is going down; come back, the run goes on"
 CANNOT_READ = "the events cannot be read now; come back later"
+
+# a run that one of these has ended has no whole answer
+LIMITS = frozenset({"max_rounds", "max_handoffs", "budget", "no_answer"})
 
 
 class Frame(NamedTuple):
@@ -176,3 +180,19 @@ def speech_of(crew: Crew) -> Speech:
     routing = crew.config.routing
     signals = [one.signal for routes in routing.signals.values() for one in routes]
     return Speech(signals, shows_signals=crew.config.settings.show_signals)
+
+
+def live_agents(crew: Crew) -> frozenset[str]:
+    """Return the agents with answers that can only be the run's: they are sent as they are written.
+
+    They end the run, and have nothing to call before.
+    """
+    ways: dict[str, set[str | None]] = {}
+    for edge in crew.graph.edges:
+        ways.setdefault(edge.from_, set()).add(edge.to)
+    ends = {END}
+    return frozenset(
+        one.id
+        for one in crew.agents.values()
+        if not one.tools and one.output is None and ways.get(one.id, ends) <= ends
+    )

@@ -13,6 +13,9 @@ from server.tokens import Caller
 PLACE = re.compile(r"([A-Za-z0-9_-]{1,128}):([0-9]{1,15}):(.{1,200})", re.DOTALL)
 WORDS = "words"
 
+# what decides where words do
+HOW = "Answer `approve`, or say why not."
+
 
 @dataclass(frozen=True, slots=True)
 class PauseCall:
@@ -97,6 +100,14 @@ def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
             )
         )
     return found
+
+
+def question_of(questions: Sequence[PauseCall], how: str = "") -> str:
+    """Return what a pause asks, as text; `how`: a decision is given."""
+    if not questions[0].is_about_call:
+        return questions[0].text
+    lines = [f"- {one.text}" for one in questions]
+    return "\n".join(["**Waiting for a decision:**", *lines, *(["", how] if how else [])])
 
 
 def parse_place(text: str) -> tuple[str, int, str] | None:

@@ -5,8 +5,7 @@ from typing import Any
 from crew.journal.wire import RunEvent
 from server.protocols.a2a.parts import AGENT, USER, write_data, write_message
 from server.protocols.folds import Frame
-from server.protocols.openai.shape import question_of
-from server.protocols.pauses import pause_calls
+from server.protocols.pauses import pause_calls, question_of
 from server.protocols.speech import Speech, is_part, speaker_of
 
 WORKING = "TASK_STATE_WORKING"

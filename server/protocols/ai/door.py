@@ -21,13 +21,13 @@ from server.http.sse import EventStream
 from server.protocols.ai.fold import AiFold
 from server.protocols.clients import (
     ClientWords,
+    answer_to,
     pause_at,
     paused_run,
     read_object,
     start_from,
 )
-from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
-from server.protocols.openai.shape import answer_to, live_agents
+from server.protocols.folds import REPLAYED, FoldedForm, Frame, live_agents, speech_of, stream_of
 from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
 PATH = "/ai"

@@ -8,9 +8,8 @@ from collections.abc import Collection
 from typing import Any
 
 from crew.journal.wire import RunEvent
-from server.protocols.folds import Frame
-from server.protocols.openai.shape import LIMITS, question_of
-from server.protocols.pauses import pause_calls
+from server.protocols.folds import LIMITS, Frame
+from server.protocols.pauses import pause_calls, question_of
 from server.protocols.speech import Speaker, Speech, is_part, speaker_of
 
 # events with chunks of their own, or that clients have no use for

@@ -8,8 +8,7 @@ from pydantic_core import from_json, to_json
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
 from server.protocols.folds import Frame
-from server.protocols.openai.shape import question_of
-from server.protocols.pauses import PauseCall, pause_calls
+from server.protocols.pauses import PauseCall, pause_calls, question_of
 from server.protocols.speech import Speech, is_part, speaker_of
 
 SILENT = frozenset({"context", "compacted"})

@@ -12,19 +12,18 @@ from server.http.requests import RunRequest
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
-from server.protocols.clients import hear, paused_run, read_object, start_from
+from server.protocols.clients import answer_to, hear, paused_run, read_object, start_from
 from server.protocols.folds import (
     REPLAYED,
     FoldedForm,
     Frame,
     fold_to_end,
+    live_agents,
     speech_of,
     stream_of,
 )
 from server.protocols.openai.chat_fold import ChatFold
 from server.protocols.openai.shape import (
-    answer_to,
-    live_agents,
     named_conversation,
     refuse_chore,
     refuse_fields,

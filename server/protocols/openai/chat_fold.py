@@ -6,9 +6,9 @@ from typing import Any
 from pydantic_core import to_json
 
 from crew.journal.wire import RunEvent
-from server.protocols.folds import Frame
-from server.protocols.openai.shape import HOW, LIMITS, MAX_SHOWN, question_of, seconds_of
-from server.protocols.pauses import pause_calls
+from server.protocols.folds import LIMITS, Frame
+from server.protocols.openai.shape import MAX_SHOWN, seconds_of
+from server.protocols.pauses import HOW, pause_calls, question_of
 from server.protocols.speech import Speech, is_part, speaker_of
 
 CHUNK = "chat.completion.chunk"

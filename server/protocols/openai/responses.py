@@ -19,6 +19,7 @@ from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.clients import (
     ClientWords,
+    answer_to,
     hear,
     pause_at,
     paused_run,
@@ -30,13 +31,12 @@ from server.protocols.folds import (
     FoldedForm,
     Frame,
     fold_to_end,
+    live_agents,
     speech_of,
     stream_of,
 )
 from server.protocols.openai.responses_fold import PER_EVENT, ResponsesFold
 from server.protocols.openai.shape import (
-    answer_to,
-    live_agents,
     named_conversation,
     refuse_chore,
     refuse_fields,

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from crew.journal.wire import RunEvent
-from server.protocols.folds import Frame
+from server.protocols.folds import LIMITS, Frame
 from server.protocols.openai.items import (
     ItemEvent,
     approval_item,
@@ -21,8 +21,8 @@ from server.protocols.openai.items import (
     reasoning_item,
     whole_item,
 )
-from server.protocols.openai.shape import HOW, LIMITS, MAX_SHOWN, question_of, seconds_of
-from server.protocols.pauses import pause_calls
+from server.protocols.openai.shape import MAX_SHOWN, seconds_of
+from server.protocols.pauses import HOW, pause_calls, question_of
 from server.protocols.speech import Speech, is_part, speaker_of
 
 # what clients expect of a response, and what has no meaning for a crew

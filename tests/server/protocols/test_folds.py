@@ -18,10 +18,9 @@ from crew.crew import Crew
 from server.protocols.a2a.fold import ENDED, STATES, TaskFold
 from server.protocols.agui.fold import AguiFold
 from server.protocols.ai.fold import AiFold
-from server.protocols.folds import Fold, FoldedForm, Frame, data_line, speech_of
+from server.protocols.folds import Fold, FoldedForm, Frame, data_line, live_agents, speech_of
 from server.protocols.openai.chat_fold import ChatFold
 from server.protocols.openai.responses_fold import ResponsesFold
-from server.protocols.openai.shape import live_agents
 from tests.support.logs_of_runs import (
     EXAMPLES,
     Log,
