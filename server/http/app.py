@@ -61,9 +61,16 @@ CORS_REQUEST_HEADERS = [
     "Content-Type",
     "Idempotency-Key",
     "Last-Event-ID",
+    "Traceparent",
     "X-Request-ID",
 ]
-CORS_RESPONSE_HEADERS = ["X-Request-ID", "Location", "Retry-After", "Idempotency-Replayed"]
+CORS_RESPONSE_HEADERS = [
+    "X-Request-ID",
+    "Location",
+    "Retry-After",
+    "Idempotency-Replayed",
+    "X-Crew-Ignored",
+]
 
 Work = Coroutine[Any, Any, None]
 Watch = Callable[[Reloader], Work]
@@ -185,7 +192,11 @@ def build_app(
             CORSMiddleware,
             allow_origins=sorted(settings.origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=CORS_REQUEST_HEADERS,
+            allow_headers=[
+                *CORS_REQUEST_HEADERS,
+                *settings.conversation_headers,
+                *(name for door in doors for name in door.headers),
+            ],
             expose_headers=CORS_RESPONSE_HEADERS,
         )
         middleware.append(cors)

@@ -23,6 +23,8 @@ class Door:
     refuse: Callable[[HttpProblem, str], Response]
     # addresses for which no token is needed
     open_paths: frozenset[str] = frozenset()
+    # headers that its clients send besides, where they run in pages of other sites
+    headers: tuple[str, ...] = ()
     # what it does for as long as the application serves; None: nothing
     run: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None
 

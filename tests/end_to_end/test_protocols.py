@@ -172,3 +172,30 @@ def test_which_doors_are_open(doors: str, status: int, words: str, tmp_path: Pat
     with serving(folder, CREW_DOORS=doors) as server, client(server) as http:
         assert http.get("/v1/models").status_code == status
         assert http.post("/agui", json={}).status_code == 404
+
+
+def test_clients_in_pages_of_other_sites(tmp_path: Path):
+    """Of sites that are named: they may send what their clients send, and read what is ignored."""
+    page = "https://app.example.com"
+    with serving(crew_at(tmp_path), CREW_CORS_ORIGINS=page) as server, client(server) as http:
+        for address, names in (
+            (
+                "/v1/chat/completions",
+                "authorization,content-type,x-stainless-os,x-openwebui-chat-id",
+            ),
+            ("/a2a", "a2a-version,content-type"),
+            ("/mcp", "mcp-protocol-version,content-type"),
+            ("/ai", "content-type"),
+            ("/agui", "content-type,last-event-id"),
+        ):
+            asked = {
+                "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": names,
+            }
+            answer = http.options(address, headers={"Origin": page, **asked})
+            assert answer.status_code == 200, (address, answer.text)
+            assert answer.headers["access-control-allow-origin"] == page
+        body = {"model": "test-crew", "messages": [{"role": "user", "content": "hi"}], "top_p": 1}
+        said = http.post("/v1/chat/completions", json=body, headers={"Origin": page})
+        assert "X-Crew-Ignored" in said.headers["access-control-expose-headers"]
+        assert said.headers["x-crew-ignored"] == "top_p"

@@ -18,7 +18,7 @@ def open_a2a() -> Door:
         Route(RPC, call_method, methods=["POST"]),
         *rest_routes(),
     ]
-    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}))
+    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}), ("A2A-Version",))
 
 
 def refuse_a2a(problem: HttpProblem, path: str) -> Response:

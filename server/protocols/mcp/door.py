@@ -23,13 +23,16 @@ from server.http.responses import JsonResponse
 from server.http.services import services_of
 
 PATH = "/mcp"
+SENT = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 SDK = "mcp.server.streamable_http_manager"
 
 
 def open_mcp() -> Door:
     """Return the door of MCP."""
     transport = Transport()
-    return Door("mcp", [Route(PATH, transport)], (PATH,), refuse_mcp, run=transport.run)
+    return Door(
+        "mcp", [Route(PATH, transport)], (PATH,), refuse_mcp, headers=SENT, run=transport.run
+    )
 
 
 def refuse_mcp(problem: HttpProblem, path: str) -> Response:

@@ -13,6 +13,13 @@ from server.protocols.openai.responses import cancel_response, create_response, 
 from server.protocols.openai.shape import model_of, refuse_openai, require_model
 
 PATH = "/v1"
+# by OpenAI's own client
+SENT = (
+    *("OpenAI-Organization", "OpenAI-Project", "X-Stainless-Arch", "X-Stainless-Lang"),
+    *("X-Stainless-OS", "X-Stainless-Package-Version", "X-Stainless-Retry-Count"),
+    *("X-Stainless-Runtime", "X-Stainless-Runtime-Version", "X-Stainless-Timeout"),
+    "X-Stainless-Helper-Method",
+)
 
 
 def open_openai() -> Door:
@@ -26,7 +33,7 @@ def open_openai() -> Door:
         Route(response, show_response, methods=["GET"]),
         Route(f"{response}/cancel", cancel_response, methods=["POST"]),
     ]
-    return Door("openai", routes, (PATH,), refuse_openai)
+    return Door("openai", routes, (PATH,), refuse_openai, headers=SENT)
 
 
 async def list_models(request: Request) -> Response:
