@@ -123,7 +123,9 @@ class ProblemResponse(JsonResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        for door in scope["app"].state.doors:
+        # what answers before an application does has no doors
+        doors = scope["app"].state.doors if "app" in scope else ()
+        for door in doors:
             if door.has(scope["path"]):
                 await door.refuse(self.problem, scope["path"])(scope, receive, send)
                 return
