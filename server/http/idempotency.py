@@ -22,9 +22,7 @@ KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 
 
 def idempotency_key(
-    request: Request,
-    asked: Query | StartRequest | ResumeRequest | ForkRequest,
-    own: str | None = None,
+    request: Request, asked: Query | StartRequest | ResumeRequest | ForkRequest
 ) -> IdempotencyKey | None:
     """Return the `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
 
@@ -33,22 +31,17 @@ def idempotency_key(
     Args:
         request: the request.
         asked: what it starts; the same key with something else is refused later.
-        own: the key that the request has by its protocol, in place of a header.
     """
     caller, ticket = caller_of(request), caller_of(request).ticket
-    name, key = "Idempotency-Key", request.headers.get("idempotency-key") if own is None else own
-    if request.method != "POST" and own is None:
-        name = IDEMPOTENCY_KEY
-        key = request.query_params.get(name)
+    own = None
     if ticket is not None:
         # a ticket starts one run, and gives one answer, however often it is shown
-        key = ticket_key(ticket)
+        own = ticket_key(ticket)
         if isinstance(asked, ResumeRequest):
-            key = f"{key}:answer"
-    if key is None:
+            own = f"{own}:answer"
+    named = request_key(request, own)
+    if named is None:
         return None
-    if KEY.fullmatch(key) is None:
-        raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
     # how it is streamed is no part of what is asked
     match asked:
         case ResumeRequest(run_id, answer, given):
@@ -59,8 +52,26 @@ def idempotency_key(
             fingerprint = to_json([None, *_asked(query, given, caller)])
         case Query():
             fingerprint = to_json([None, *_asked(asked, (), caller)])
-    named = owned_key(caller, key.strip('"'))
     return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
+
+
+def request_key(request: Request, own: str | None = None) -> str | None:
+    """Return the key of a request, as it is kept; raises HttpProblem for a malformed one.
+
+    Args:
+        request: has the key as a header, a GET as a parameter.
+        own: what stands for that.
+    """
+    name, key = "Idempotency-Key", request.headers.get("idempotency-key")
+    if request.method != "POST":
+        name = IDEMPOTENCY_KEY
+        key = request.query_params.get(name)
+    key = own or key
+    if key is None:
+        return None
+    if KEY.fullmatch(key) is None:
+        raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
+    return owned_key(caller_of(request), key.strip('"'))
 
 
 def _asked(query: Query, given: Sequence[GivenAttachment], caller: Caller) -> list[dict[str, Any]]:

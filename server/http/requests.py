@@ -247,6 +247,13 @@ async def read_bytes(request: Request, limit: int) -> bytes:
     return bytes(content)
 
 
+def refuse_head(request: Request) -> None:
+    """Refuse HEAD, which Starlette answers like GET; a link preview must not start a run."""
+    if request.method == "HEAD":
+        text = "HEAD: a stream has no head without its body; use GET"
+        raise HttpProblem(405, text, headers={"Allow": "GET, POST"})
+
+
 async def require_no_body(
     request: Request,
     settings: CrewSettings,

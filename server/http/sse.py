@@ -108,6 +108,7 @@ class EventStream:
         deltas: bool,
         slot: AbstractContextManager[None],
         segment: int | None = None,
+        needed: bool | None = None,
         headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         """Send nothing yet.
@@ -120,18 +121,18 @@ class EventStream:
             form: how the client's protocol writes it.
             deltas: send events that are not stored too.
             slot: entered for as long as it is open.
-            segment: end with the segment that begins behind this event; the run needs a listener
-                until then.
+            segment: end with the segment that begins behind this event.
+            needed: the run needs this listener; unless given, if the stream ends with a segment.
             headers: further ones of the response.
         """
         self.runs, self.listeners, self.run_id, self.after = runs, listeners, run_id, after
         self.deltas, self.segment, self.headers = deltas, segment, headers
+        self.needed = segment is not None if needed is None else needed
         self.slot, self.form = slot, form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
-        needed = self.segment is not None
-        with self.slot, self.listeners.listen(self.run_id, needed=needed) as listening:
+        with self.slot, self.listeners.listen(self.run_id, needed=self.needed) as listening:
             with anyio.CancelScope() as stream:
                 # not in a task group: to leave one that has a task costs as much as two events
                 leaving = asyncio.ensure_future(_end_with_client(receive, stream))

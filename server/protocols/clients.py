@@ -1,30 +1,33 @@
 """What clients say: messages become a query and its history; what has no meaning here is named."""
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.requests import Request
 
-from crew.journal.query import Answer, Source
-from crew.journal.wire import RunEvent
-from crew.runs.errors import UnknownConversation, UnknownRun
+from crew.journal.query import IdempotencyKey, Source
+from crew.runs.errors import AlreadyStarted, key_taken
 from server.http.bodies import StartBody
-from server.http.callers.rights import caller_of, own_run, user_of
-from server.http.errors import HttpProblem, bad_request
-from server.http.requests import ResumeRequest, StartRequest, check_body, read_json, start_of
+from server.http.callers.rights import caller_of, require, user_of
+from server.http.endpoints.starting import Started, replayed_start, start_or_resume
+from server.http.errors import bad_request
+from server.http.idempotency import request_key
+from server.http.requests import RunRequest, StartRequest, check_body, read_json, start_of
 from server.http.services import services_of
-from server.protocols.pauses import CallReply, answer_in_words, answer_with, pause_calls
 
 # of a conversation of the client that the crew does not keep; it stands with the run
 MAX_LABEL = 128
 LABEL_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-")
-IGNORED = "X-Crew-Ignored"
+IGNORED, MAX_IGNORED = "X-Crew-Ignored", 50
+NAME = re.compile(r"[A-Za-z0-9_.\[\] -]{1,60}")
+# how it is sent is no part of what is asked
+UNKEYED = frozenset({"stream", "stream_options"})
 # of people and models; the words of others never reach a model
 SPEAKERS = ("user", "assistant")
-
-# said alone, they are a yes to what is asked
-YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
 
 
 @dataclass(slots=True)
@@ -43,7 +46,9 @@ class ClientWords:
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
         """What says so."""
-        names = list(dict.fromkeys(self.ignored))
+        # names are a client's words
+        safe = [one if NAME.fullmatch(one) else "?" for one in self.ignored[:MAX_IGNORED]]
+        names = list(dict.fromkeys(safe))
         return [(IGNORED.lower().encode(), ", ".join(names).encode())] if names else []
 
 
@@ -86,7 +91,8 @@ def message_text(content: Any, where: str) -> str:
     texts = []
     for place, part in enumerate(content):
         kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in ("text", "input_text", "output_text") or not isinstance(part["text"], str):
+        has_text = isinstance(part, dict) and isinstance(part.get("text"), str)
+        if kind not in ("text", "input_text", "output_text") or not has_text:
             text = "is no text; only texts are taken here"
             raise bad_request([(f"{where}.content[{place}]", text)])
         texts.append(part["text"])
@@ -136,49 +142,37 @@ def label_of(conversation: str) -> str:
     return conversation
 
 
-async def pause_at(request: Request, run_id: str, seq: int | None = None) -> RunEvent:
-    """Return a pause of a run of the caller; raises HttpProblem where there is none.
+# what a request asks for, and what starts it where the request does not say so
+Decide = Callable[[], Awaitable[tuple[RunRequest, Source | None]]]
+
+
+async def begin_once(
+    request: Request, data: Mapping[str, Any], decide: Decide, own: Sequence[str] = ()
+) -> Started:
+    """Start or resume a run by a request, once: the same one again begins nothing.
 
     Args:
-        request: the caller's.
-        run_id: the run.
-        seq: the number of the pause; None: the one that it waits in now. An earlier one is found,
-            too: the same answer again is no mistake.
+        request: the client's.
+        data: its body.
+        decide: says what it asks for; by what is stored then, so the key is looked for first.
+        own: what names the request in its protocol, in place of the header `Idempotency-Key`.
     """
-    row, runs = await own_run(request, run_id), services_of(request).runs
-    pause = None
-    if seq is None:
-        pause = await runs.pause_of(row) if row.status == "paused" else None
-    elif records := await runs.store.records(run_id, seq - 1, 1):
-        pause = RunEvent.of_record(records[0])
-    if pause is None or pause.type != "pause" or seq not in (None, pause.seq):
-        raise HttpProblem(409, f"run {run_id} does not wait in this pause any more")
-    return pause
+    key = None
+    if (given := request_key(request, _digest(list(own)) if own else None)) is not None:
+        asked = {name: one for name, one in data.items() if name not in UNKEYED}
+        key = IdempotencyKey(given, _digest(asked))
+        record = await services_of(request).runs.store.idempotency_record(key.key)
+        if record is not None:
+            if not {"run", "answer"} & caller_of(request).scopes:
+                require(request, "run")
+            taken = key_taken(key, record)
+            if isinstance(taken, AlreadyStarted):
+                return replayed_start(request, taken, deltas=False)
+            raise taken
+    wanted, source = await decide()
+    return await start_or_resume(request, wanted, key, source)
 
 
-async def paused_run(request: Request, conversation: str | None) -> str | None:
-    """Return the run in which a conversation waits for its person; None where none does."""
-    services = services_of(request)
-    if not conversation or services.runs.crew.config.conversations is None:
-        return None
-    user = user_of(request, None)
-    try:
-        known = await services.runs.conversations.get(user, conversation)
-        row = None if known is None or known.busy is None else await own_run(request, known.busy)
-    except (UnknownRun, UnknownConversation):
-        return None
-    return row.run_id if row is not None and row.status == "paused" else None
-
-
-async def answer_to(request: Request, run_id: str, text: str, *, deltas: bool) -> ResumeRequest:
-    """Return what a person's words come to in the pause of a run: a yes, a no, or an answer."""
-    pause = await pause_at(request, run_id)
-    questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
-    answer: Answer
-    if questions[0].is_about_call:
-        is_yes = text.strip(" .!\n").casefold() in YES
-        replies = [CallReply(one, is_yes, reason="" if is_yes else text) for one in questions]
-        answer = answer_with(replies, caller, deltas=deltas)
-    else:
-        answer = answer_in_words(text, pause.seq, caller, deltas=deltas)
-    return ResumeRequest(run_id, answer)
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

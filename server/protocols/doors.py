@@ -34,10 +34,8 @@ def open_doors(settings: ServerSettings) -> Sequence[Door]:
     opened = []
     for name in dict.fromkeys(names):
         module, function = DOORS[name]
-        try:
-            found = importlib.import_module(f"server.protocols.{module}")
-        except ModuleNotFoundError as error:
-            text = f"CREW_DOORS: {name} needs {error.name}: pip install 'crewline[{name}]'"
-            raise SettingsError(text) from None
+        if name == "mcp" and importlib.util.find_spec("mcp") is None:
+            raise SettingsError("CREW_DOORS: mcp needs its package: pip install 'crewline[mcp]'")
+        found = importlib.import_module(f"server.protocols.{module}")
         opened.append(getattr(found, function)())
     return opened

@@ -23,6 +23,8 @@ from server.http.sse import EventStream
 from server.protocols.speech import Speech
 
 REPLAYED = (b"idempotency-replayed", b"true")
+# a run has begun: the same request again would begin another one
+BEGUN = {"X-Should-Retry": "false"}
 GOING_DOWN = "this server is going down; come back, the run goes on"
 CANNOT_READ = "the events cannot be read now; come back later"
 
@@ -126,6 +128,7 @@ def stream_of(
     deltas: bool,
     headers: Sequence[tuple[bytes, bytes]] = (),
     ends: bool = True,
+    needed: bool = True,
 ) -> EventStream:
     """Return the response of a segment in a language; raises HttpProblem for too many streams.
 
@@ -136,7 +139,8 @@ def stream_of(
         form: its fold.
         deltas: fold events that are not stored, too.
         headers: of the response.
-        ends: the stream ends with the segment, and the run needs it until then.
+        ends: the stream ends with the segment.
+        needed: the run needs it until then; not who only looks on.
     """
     services, limits, name = services_of(request), token_limits(request), caller_of(request).name
     limits.check_stream(name)
@@ -149,6 +153,7 @@ def stream_of(
         deltas=deltas,
         slot=limits.stream(name),
         segment=before if ends else None,
+        needed=ends and needed,
         headers=headers,
     )
 
@@ -170,7 +175,7 @@ async def fold_to_end(request: Request, started: Started, fold: Fold) -> list[Fr
                 frames += [one for one in made if (one.seq or 0) > started.before]
                 if event.ends_segment and event.seq > started.before:
                     return frames
-        raise HttpProblem(503, GOING_DOWN, headers={"Retry-After": "5"})
+        raise HttpProblem(503, GOING_DOWN, headers={"Retry-After": "5", **BEGUN})
 
     return await wait_for_end(request, started, folded())
 

@@ -13,8 +13,19 @@ from server.tokens import Caller
 PLACE = re.compile(r"([A-Za-z0-9_-]{1,128}):([0-9]{1,15}):(.{1,200})", re.DOTALL)
 WORDS = "words"
 
-# what decides where words do
-HOW = "Answer `approve`, or say why not."
+# what decides where words do, by what is asked
+HOW = {
+    "approval": "Answer `approve`, or say why not.",
+    "plan": "Answer `approve`, or say what is to be planned otherwise.",
+    "unknown_outcome": "It may have acted already. Answer `retry` or `skip`.",
+}
+ELSEWHERE = "This is answered in the console, or by the crew's own API."
+HEADS = {
+    "unknown_outcome": "**Had started when its process died; has it acted?**",
+    "plan": "**A plan waits for a decision:**",
+    "budget": "**A budget has no room:**",
+    "form": "**A tool asks:**",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +48,25 @@ class PauseCall:
     # of what is to be filled in; or of the call's arguments
     schema: dict[str, Any] = field(default_factory=dict)
     until: str | None = None
+    # the call's own name within the pause: with its agent, where two have calls of one id
+    key: str = WORDS
+    # how often words may still make an agent plan anew
+    words_left: int = 0
 
     @property
     def id(self) -> str:
         """Its name, which no other has: "RUN:N:CALL"."""
-        return f"{self.run_id}:{self.seq}:{self.call_id or WORDS}"
+        return f"{self.run_id}:{self.seq}:{self.key}"
 
     @property
     def is_about_call(self) -> bool:
-        """Whether a yes or a no decides."""
+        """Whether it asks about a call, and not for words."""
         return bool(self.call_id)
+
+    @property
+    def is_decided_by_yes(self) -> bool:
+        """Whether a yes or a no is enough: a form and a budget need more."""
+        return self.is_about_call and self.question not in ("form", "budget")
 
     def document(self) -> dict[str, Any]:
         """Return all of it, for metadata."""
@@ -75,10 +95,12 @@ def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
     if question is None:
         return [PauseCall(run_id, seq, "", WORDS, words, until=until)]
     form = data.get("form") or {}
-    found = []
+    found, ids = [], [one["call_id"] for one in data["calls"]]
     for one in data["calls"]:
-        schema = one.get("schema") or {}
+        schema, id_ = one.get("schema") or {}, one["call_id"]
         text = f"{one['tool']}({', '.join(f'{k}={v!r}' for k, v in one['arguments'].items())})"
+        if one.get("untrusted"):
+            text = f"{text} (the run has read text of others: {', '.join(one['untrusted'])})"
         if question == "form":
             schema, text = form.get("schema") or {}, form.get("message") or text
         elif question == "budget":
@@ -87,7 +109,7 @@ def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
             PauseCall(
                 run_id,
                 seq,
-                one["call_id"],
+                id_,
                 question,
                 text,
                 one["agent_id"],
@@ -97,25 +119,30 @@ def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
                 one.get("remember") or (),
                 schema,
                 until,
+                id_ if ids.count(id_) == 1 else f"{id_}/{one['agent_id']}",
+                data.get("words_left") or 0,
             )
         )
     return found
 
 
-def question_of(questions: Sequence[PauseCall], how: str = "") -> str:
-    """Return what a pause asks, as text; `how`: a decision is given."""
-    if not questions[0].is_about_call:
-        return questions[0].text
-    lines = [f"- {one.text}" for one in questions]
-    return "\n".join(["**Waiting for a decision:**", *lines, *(["", how] if how else [])])
+def question_of(questions: Sequence[PauseCall], *, says_how: bool = False) -> str:
+    """Return what a pause asks, as text; `says_how`: and how words answer it."""
+    first = questions[0]
+    if not first.is_about_call:
+        return first.text
+    head = HEADS.get(first.question, "**Waiting for a decision:**")
+    lines = [head, *(f"- {one.text}" for one in questions)]
+    how = HOW.get(first.question, ELSEWHERE)
+    return "\n".join([*lines, "", how] if says_how else lines)
 
 
 def parse_place(text: str) -> tuple[str, int, str] | None:
-    """Return run, number of the pause, and call ("" for words) of a name; None for others."""
+    """Return run, number of the pause, and key of a name; None for others."""
     found = PLACE.fullmatch(text)
     if found is None:
         return None
-    return found[1], int(found[2]), "" if found[3] == WORDS else found[3]
+    return found[1], int(found[2]), found[3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +150,6 @@ class CallReply:
     """What a client says about one call."""
 
     call: PauseCall
-    # None: only `result` counts
     approved: bool
     # instead of the call's, or what is filled in
     arguments: dict[str, Any] | None = None

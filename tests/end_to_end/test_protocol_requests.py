@@ -143,7 +143,7 @@ def test_many_messages(server: ServerProcess):
     parts = [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}] * 1002
     with client(server) as http:
         for address, body in (
-            ("/agui", {"threadId": "t", "runId": "r", "messages": many}),
+            ("/agui", {"threadId": "t", "runId": "many", "messages": many}),
             ("/v1/chat/completions", {"model": "m", "messages": many}),
             ("/v1/responses", {"model": "m", "input": many}),
             ("/ai", {"id": "c", "messages": parts}),

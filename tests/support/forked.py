@@ -82,8 +82,13 @@ def crew(
 def _run_forked(request: dict[str, Any], files: tuple[IO[str], ...]) -> int:
     """Have the command forked; return its exit code."""
     reading, writing = os.pipe()
-    fds = [*(one.fileno() for one in files), writing]
-    socket.send_fds(_forking()[0], [json.dumps(request).encode()], fds)
+    fds, body = [*(one.fileno() for one in files), writing], json.dumps(request).encode()
+    try:
+        socket.send_fds(_forking()[0], [body], fds)
+    except BrokenPipeError:
+        # a test has ended it with other processes
+        _forking.cache_clear()
+        socket.send_fds(_forking()[0], [body], fds)
     os.close(writing)
     with os.fdopen(reading) as status:
         pid = int(status.readline())
@@ -106,6 +111,8 @@ def _forking() -> "tuple[socket.socket, subprocess.Popen[bytes]]":
             stdout=subprocess.DEVNULL,
             cwd=Path(__file__).parents[2],
             env=clean_environment(),
+            # what ends the processes of a test is not for it
+            start_new_session=True,
         )
     return own, process
 

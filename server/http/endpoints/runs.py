@@ -28,6 +28,7 @@ from server.http.requests import (
     parse_answer,
     parse_body,
     parse_start,
+    refuse_head,
     require_no_body,
 )
 from server.http.responses import (
@@ -52,7 +53,7 @@ async def stream(request: Request) -> EventStream | Response:
     start. With the header `Last-Event-ID` it starts nothing, and continues that run's stream;
     204 where nothing more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
     """
-    _refuse_head(request)
+    refuse_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
         require(request, "read")
         run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
@@ -109,7 +110,7 @@ async def events(request: Request) -> EventStream | Response:
     Takes `after` (an event's id or number) and `deltas=1`, or the header `Last-Event-ID`; 204 where
     nothing more comes.
     """
-    _refuse_head(request)
+    refuse_head(request)
     run_id = request.path_params["run_id"]
     given = parse_parameters(request)
     deltas = given["deltas"]
@@ -181,13 +182,6 @@ async def fork_run(request: Request) -> Response:
     except AlreadyStarted as error:
         return accepted(error.record.run_id, REPLAYED)
     return accepted(forked.id)
-
-
-def _refuse_head(request: Request) -> None:
-    """Refuse HEAD, which Starlette answers like GET; a link preview must not start a run."""
-    if request.method == "HEAD":
-        text = "HEAD: a stream has no head without its body; use GET"
-        raise HttpProblem(405, text, headers={"Allow": "GET, POST"})
 
 
 async def _result(services: Services, started: Started) -> dict[str, Any]:

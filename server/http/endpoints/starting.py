@@ -54,14 +54,17 @@ async def start_requested(request: Request) -> Started:
 
 
 async def start_or_resume(
-    request: Request, wanted: RunRequest, own_key: str | None = None, source: Source | None = None
+    request: Request,
+    wanted: RunRequest,
+    own_key: IdempotencyKey | None = None,
+    source: Source | None = None,
 ) -> Started:
     """Start or resume a run.
 
     Args:
         request: that comes with it.
         wanted: a start, or an answer.
-        own_key: see `idempotency_key`.
+        own_key: in place of the one that follows from the request.
         source: what starts it; None: the request says it.
     """
     services, request_id = services_of(request), request.state.request_id
@@ -72,7 +75,7 @@ async def start_or_resume(
                 require(request, "run")
                 if caller.ticket is not None and caller.ticket.run_id is not None:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
-                key, deltas = idempotency_key(request, wanted, own_key), query.deltas
+                key, deltas = own_key or idempotency_key(request, wanted), query.deltas
                 if given:
                     place = (query.user_id, query.conversation_id)
                     attached = await _attach(request, given, key, *place)
@@ -90,7 +93,7 @@ async def start_or_resume(
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 row = await (own_run if caller.ticket is None else own_stream)(request, run_id)
-                key, deltas = idempotency_key(request, wanted, own_key), answer.deltas
+                key, deltas = own_key or idempotency_key(request, wanted), answer.deltas
                 answer = await answer_with_attached(request, row, wanted, key)
                 is_post = request.method == "POST"
                 entry = services.auditor.entry(request, "answer", detail=answer.decides)
@@ -98,12 +101,16 @@ async def start_or_resume(
                     run_id, answer, request_id, key, may_decide=is_post, entry=entry
                 )
     except AlreadyStarted as error:
-        record = error.record
-        live = runs.live.get(record.run_id)
-        is_same = live is not None and live.is_played_here and live.before == record.before
-        own = live if is_same else None
-        return Started(record.run_id, record.before, deltas, own, replayed=True)
+        return replayed_start(request, error, deltas=deltas)
     return Started(run.id, run.before, deltas, run if run.is_played_here else None)
+
+
+def replayed_start(request: Request, error: AlreadyStarted, *, deltas: bool) -> Started:
+    """Return what an earlier request with the same key has started."""
+    record = error.record
+    live = services_of(request).runs.live.get(record.run_id)
+    is_same = live is not None and live.is_played_here and live.before == record.before
+    return Started(record.run_id, record.before, deltas, live if is_same else None, replayed=True)
 
 
 async def answer_with_attached(

@@ -89,6 +89,8 @@ class TaskFold:
                 return [*made, self._update(event, FAILED, {"text": event.content})]
             case kind if kind in SILENT:
                 return []
+            case "gap":
+                return self._swept(event)
             case _:
                 update = self._update(event, WORKING)
                 update["statusUpdate"]["metadata"] = {"crew": {"type": event.type, **_known(event)}}
@@ -143,6 +145,17 @@ class TaskFold:
             update = {**ids, "artifact": artifact, "append": False, "lastChunk": True}
             made.append({"artifactUpdate": update})
         return [*made, self._update(event, COMPLETED)]
+
+    def _swept(self, event: RunEvent) -> list[dict[str, Any]]:
+        """Tell a task of which the first events are no longer kept, by what it came to."""
+        result = event.metadata["snapshot"]
+        state, answer = STATES[result["status"]], result["answer"]
+        if state == COMPLETED and answer:
+            self._artifacts = [
+                {"artifactId": "answer", "name": "answer", "parts": [{"text": answer}]}
+            ]
+        self._update(event, state)
+        return [{"task": self.task()}]
 
     def _update(self, event: RunEvent, state: str, *parts: dict[str, Any]) -> dict[str, Any]:
         self._status = {"state": state, "timestamp": event.timestamp}

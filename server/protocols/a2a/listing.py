@@ -1,6 +1,7 @@
 """Tasks of rows, newest first."""
 
 import re
+from datetime import datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -8,7 +9,8 @@ from starlette.requests import Request
 from crew.journal.query import ID
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import RunRow
-from server.http.callers.rights import caller_of
+from crew.runs.errors import UnknownRun
+from server.http.callers.rights import caller_of, own_run, require
 from server.http.services import services_of
 from server.protocols.a2a.fold import STATES
 from server.protocols.a2a.parts import USER, name_in, write_message
@@ -24,11 +26,12 @@ KNOWN_STATES = (
     "TASK_STATE_REJECTED",
     "TASK_STATE_AUTH_REQUIRED",
 )
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
 
 
 async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the caller's tasks; raises A2aError for wrong values."""
+    require(request, "read")
     size = read_number(params, "pageSize", PAGE, 1, MAX_PAGE)
     history = read_number(params, "historyLength", 0, 0, MAX_HISTORY)
     state, token = name_in(params, "status"), name_in(params, "pageToken")
@@ -46,13 +49,20 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
         raise A2aError(INVALID_PARAMS, "includeArtifacts: is true or false")
     status = next((one for one, known in STATES.items() if known == state), None)
     rows: list[RunRow] = []
+    total = 0
     if state is None or status is not None:
         wanted = _filter(request, status, name_in(params, "contextId"))
-        rows = await services_of(request).runs.store.rows(wanted, MAX_COUNTED)
-    rows = [row for row in rows if since is None or (row.ended_at or row.started_at) > since]
-    total = len(rows)
-    if token is not None:
-        rows = [row for row in rows if row.run_id < token]
+        store, moment = services_of(request).runs.store, _moment(since) if since else None
+        total = sum(_is_since(row, moment) for row in await store.rows(wanted, MAX_COUNTED))
+        after = token
+        while len(rows) <= size:
+            found = await store.rows(wanted, MAX_PAGE, after)
+            rows += [row for row in found if _is_since(row, moment)]
+            if len(found) < MAX_PAGE:
+                break
+            after = found[-1].run_id
+    if not rows and token is None and (own := await _own_context(request, params, status)):
+        rows, total = [own], 1
     page = rows[:size]
     return {
         "tasks": [task_of(row, history, artifacts=with_artifacts) for row in page],
@@ -60,6 +70,30 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
         "pageSize": size,
         "totalSize": total,
     }
+
+
+def _moment(text: str) -> datetime:
+    """Return a time; raises A2aError for one that there is not."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise A2aError(INVALID_PARAMS, f"statusTimestampAfter: {error}") from None
+
+
+def _is_since(row: RunRow, moment: datetime | None) -> bool:
+    return moment is None or datetime.fromisoformat(row.ended_at or row.started_at) > moment
+
+
+async def _own_context(request: Request, params: dict[str, Any], status: Any) -> RunRow | None:
+    """Return the task that is a context of its own, as one is that has begun without any."""
+    context = name_in(params, "contextId")
+    if context is None:
+        return None
+    try:
+        row = await own_run(request, context)
+    except UnknownRun:
+        return None
+    return row if context_of(row) == context and status in (None, row.status) else None
 
 
 def _filter(request: Request, status: Any, context: str | None) -> RunFilter:

@@ -1,6 +1,6 @@
 """What can be done with tasks, in either binding."""
 
-import re
+import secrets
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
@@ -16,9 +16,9 @@ from crew.runs.errors import RunEnded
 from server.http.access import REQUEST_ID
 from server.http.bodies import AnswerBody
 from server.http.callers.rights import caller_of, own_run, require
-from server.http.endpoints.starting import Started, start_or_resume
+from server.http.endpoints.starting import Started
 from server.http.errors import HttpProblem, problem_of
-from server.http.requests import ResumeRequest, RunRequest, answer_of_body, check_body
+from server.http.requests import ResumeRequest, RunRequest, answer_of_body, check_body, refuse_head
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.a2a.fold import ENDED, STATES, TaskFold
@@ -33,13 +33,13 @@ from server.protocols.a2a.problems import (
     UNSUPPORTED,
     A2aError,
 )
-from server.protocols.clients import ClientWords, start_from
+from server.protocols.answers import resume_with
+from server.protocols.clients import ClientWords, begin_once, start_from
 from server.protocols.folds import FoldedForm, Frame, fold_to_end, speech_of, stream_of
 
 # makes bytes of a stream's response, and of an error that ends it
 WriteResult = Callable[[dict[str, Any]], bytes]
 WriteError = Callable[[A2aError], bytes]
-KEY = re.compile(r"[!#-~]{1,200}")
 
 
 def check_version(request: Request) -> None:
@@ -66,7 +66,7 @@ async def send_message(request: Request, params: dict[str, Any]) -> dict[str, An
     if not isinstance(at_once, bool):
         raise A2aError(INVALID_PARAMS, "configuration.returnImmediately: is true or false")
     history = _history(config)
-    started = await _start(request, params, deltas=False)
+    started = await _start(request, params)
     row = await services_of(request).runs.row(started.run_id)
     fold = _fold(request, row)
     if at_once:
@@ -83,7 +83,7 @@ async def stream_message(
 ) -> EventStream:
     """Send a message, and stream what becomes of the task until it ends, or asks."""
     _history(_configuration(params))
-    started = await _start(request, params, deltas=False)
+    started = await _start(request, params)
     row = await services_of(request).runs.row(started.run_id)
     form = _form(_fold(request, row), started.before, write, fail)
     return stream_of(request, started.run_id, started.before, form, deltas=False)
@@ -120,6 +120,7 @@ async def subscribe(
     request: Request, params: dict[str, Any], write: WriteResult, fail: WriteError
 ) -> EventStream:
     """Send a task as it is now, and what becomes of it, as a stream."""
+    refuse_head(request)
     require(request, "read")
     row = await _row(request, params)
     if STATES[row.status] in ENDED:
@@ -180,7 +181,7 @@ async def _row(request: Request, params: dict[str, Any]) -> RunRow:
         raise A2aError(NO_TASK, str(error)) from None
 
 
-async def _start(request: Request, params: dict[str, Any], *, deltas: bool) -> Started:
+async def _start(request: Request, params: dict[str, Any]) -> Started:
     message = params.get("message")
     text, data = read_parts(message)
     assert isinstance(message, dict), "its parts were read"
@@ -189,24 +190,29 @@ async def _start(request: Request, params: dict[str, Any], *, deltas: bool) -> S
     if REQUEST_ID.fullmatch(id_) is not None:
         # published with the segment, so that each process names the message alike
         request.state.request_id = id_
-    key = f"a2a:{id_}" if KEY.fullmatch(id_) else None
-    wanted: RunRequest
-    source: Source | None = None
-    if task_id is not None:
-        row = await _row(request, {"id": task_id})
-        if context not in (None, context_of(row)):
-            raise A2aError(INVALID_PARAMS, "message.contextId: is not that of the task")
-        if STATES[row.status] in ENDED:
-            raise A2aError(UNSUPPORTED, f"task {task_id} has ended; begin another one")
-        wanted = _answer(request, task_id, text, data)
-    else:
-        if data is not None:
-            # what a program sends as data is for the crew to read
-            shown = to_json(data, indent=1).decode()
-            text = f"{text}\n\n{shown}" if text else shown
-        words = ClientWords([("user", text)] if text else [])
-        wanted, source = start_from(request, words, context, deltas=deltas)
-    return await start_or_resume(request, wanted, key, source)
+
+    async def decide() -> tuple[RunRequest, Source | None]:
+        if task_id is not None:
+            row = await _row(request, {"id": task_id})
+            if context not in (None, context_of(row)):
+                raise A2aError(INVALID_PARAMS, "message.contextId: is not that of the task")
+            if STATES[row.status] in ENDED:
+                raise A2aError(UNSUPPORTED, f"task {task_id} has ended; begin another one")
+            return _answer(request, task_id, text, data), None
+        # what a program sends as data is for the crew to read
+        shown = to_json(data, indent=1).decode() if data is not None else ""
+        said = "\n\n".join(one for one in (text, shown) if one)
+        words = ClientWords([("user", said)] if said else [])
+        return start_from(request, words, context or _new_context(request), deltas=False)
+
+    return await begin_once(request, message, decide, ("a2a", id_))
+
+
+def _new_context(request: Request) -> str | None:
+    """Return a name for a conversation that has none, where the crew keeps them."""
+    if services_of(request).runs.crew.config.conversations is None:
+        return None
+    return f"a2a-{secrets.token_hex(8)}"
 
 
 def _answer(
@@ -222,4 +228,4 @@ def _answer(
         raise A2aError(INVALID_PARAMS, problem.detail) from None
     if not body.query and body.decision is None and not body.decisions:
         raise A2aError(INVALID_PARAMS, "message.parts: has no answer")
-    return ResumeRequest(task_id, answer_of_body(body, caller_of(request)))
+    return resume_with(request, task_id, answer_of_body(body, caller_of(request)))

@@ -1,6 +1,5 @@
 """`POST /agui` and `GET /agui/{run_id}`: what AG-UI's clients send, and the streams they get."""
 
-import re
 from typing import Any
 
 from pydantic_core import to_json
@@ -9,20 +8,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crew.errors import CrewError
+from crew.journal.query import Source
+from crew.journal.records.listing import RunFilter
 from crew.runs.errors import ConversationAsks, NotPaused
 from server.http.access import REQUEST_ID
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.door import Door
-from server.http.endpoints.starting import Started, start_or_resume
+from server.http.endpoints.starting import Started
 from server.http.errors import HttpProblem, bad_request, problem_of
 from server.http.parameters import parse_event_id
-from server.http.requests import ResumeRequest, RunRequest
+from server.http.requests import ResumeRequest, RunRequest, refuse_head
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import HEADERS, EventStream
 from server.protocols.agui.fold import AguiFold
 from server.protocols.agui.interrupts import answer_text, reply_to
-from server.protocols.clients import ClientWords, hear, pause_at, read_object, start_from
+from server.protocols.answers import pause_at, resume_with
+from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
 from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
 from server.protocols.pauses import (
     CallReply,
@@ -63,27 +65,41 @@ async def run_agent(request: Request) -> Response | EventStream:
     """Answer POST /agui: a RunAgentInput begins a run, or answers its interrupts."""
     data = await read_object(request)
     thread_id, run_id = _name(data, "threadId"), _name(data, "runId")
-    if REQUEST_ID.fullmatch(run_id) is not None:
-        # published with the segment, so that each process names it alike
-        request.state.request_id = run_id
+    if REQUEST_ID.fullmatch(run_id) is None:
+        # it is published with the segment, so that each process names it alike
+        text = "is 1 to 128 of the characters A to Z, a to z, 0 to 9, . _ -"
+        raise bad_request([("runId", text)])
+    request.state.request_id = run_id
     heard = hear(request, data.get("messages", []))
     heard.ignore(data, UNREAD)
-    named = f"agui:{thread_id}:{run_id}"
-    key = named if re.fullmatch(r"[!#-~]{1,255}", named) else None
-    try:
-        asked: RunRequest
+
+    async def decide() -> tuple[RunRequest, Source | None]:
         if data.get("resume"):
-            asked, source = await _resumed(request, thread_id, data["resume"]), None
-        else:
-            asked, source = start_from(request, heard, thread_id, deltas=True)
-        started = await start_or_resume(request, asked, key, source)
+            return await _resumed(request, thread_id, data["resume"]), None
+        await _require_no_pause(request, thread_id)
+        return start_from(request, heard, thread_id, deltas=True)
+
+    try:
+        started = await begin_once(request, data, decide, ("agui", thread_id, run_id))
     except (HttpProblem, CrewError) as error:
         return await _failed(request, error, thread_id, run_id)
     return _stream(request, started, thread_id, heard)
 
 
+async def _require_no_pause(request: Request, thread_id: str) -> None:
+    """Raise ConversationAsks where a run of a thread waits for its person."""
+    services = services_of(request)
+    if services.runs.crew.config.conversations is not None:
+        # the conversation sees to it
+        return
+    wanted = RunFilter("paused", caller_of(request).owner, source_name=thread_id)
+    for row in await services.runs.store.rows(wanted, 1):
+        raise ConversationAsks(row.run_id, row.asks or "an answer")
+
+
 async def follow_agent(request: Request) -> Response | EventStream:
     """Answer GET /agui/{run_id}: the events of a run, behind `Last-Event-ID` or `after`."""
+    refuse_head(request)
     require(request, "read")
     run_id = request.path_params["run_id"]
     row = await own_run(request, run_id)
@@ -150,6 +166,8 @@ async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequ
         place = parse_place(name) if isinstance(name, str) else None
         if place is None:
             raise bad_request([(f"{where}.interruptId", "is no interrupt of a run")])
+        if name in by_id:
+            raise bad_request([(f"{where}.interruptId", "is answered twice")])
         places.add(place[:2])
         by_id[str(name)] = entry, where
     if len(places) != 1:
@@ -165,9 +183,9 @@ async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequ
         raise bad_request([("resume", f"must answer all interrupts; missing: {missing[0]}")])
     if not asked[0].is_about_call:
         text = answer_text(*by_id[asked[0].id])
-        return ResumeRequest(run_id, answer_in_words(text, seq, caller, deltas=True))
+        return resume_with(request, run_id, answer_in_words(text, seq, caller, deltas=True))
     replies: list[CallReply] = [reply_to(one, *by_id[one.id]) for one in asked]
-    return ResumeRequest(run_id, answer_with(replies, caller, deltas=True))
+    return resume_with(request, run_id, answer_with(replies, caller, deltas=True))
 
 
 async def _failed(request: Request, error: Exception, thread_id: str, run_id: str) -> Response:

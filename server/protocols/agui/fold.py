@@ -30,6 +30,7 @@ class AguiFold:
         self._steps: list[str] = []
         # of members of groups, tasks, and agents as tools: their ids
         self._subagents: dict[Speaker, str] = {}
+        self._begun_subagents: dict[Speaker, dict[str, Any]] = {}
         # of each answer that is under way: its message, and that of its thoughts
         self._answers: dict[Speaker, str] = {}
         self._thinking: dict[Speaker, str] = {}
@@ -55,7 +56,8 @@ class AguiFold:
         if not self._started:
             return []
         steps = [{"type": "STEP_STARTED", "stepName": name} for name in self._steps]
-        return [self._started, self.snapshot(), *steps]
+        subagents = [self._begun_subagents[who] for who in self._subagents]
+        return [self._started, self.snapshot(), *steps, *subagents]
 
     def snapshot(self) -> dict[str, Any]:
         """Return the event that replaces all messages of a client."""
@@ -103,6 +105,8 @@ class AguiFold:
                 return self._done(event, text)
             case "error":
                 return [*self._end_all(), self._error(event)]
+            case "gap":
+                return self._swept(event)
             case _:
                 return [self._custom(event)]
 
@@ -137,7 +141,8 @@ class AguiFold:
         made = {"type": "SUBAGENT_STARTED", "subagentRunId": self._subagents[who]}
         made["name"] = event.agent
         call = self._calls_of(who[3])
-        return [made | ({"parentToolCallId": call} if call else {})]
+        self._begun_subagents[who] = made | ({"parentToolCallId": call} if call else {})
+        return [self._begun_subagents[who]]
 
     def _calls_of(self, call_id: str) -> str | None:
         found = (name for (_, one), name in self._calls.items() if call_id and one == call_id)
@@ -203,13 +208,32 @@ class AguiFold:
         finished["metadata"] = {"crew": known}
         if self._pause is not None and data["reason"] == "paused":
             questions = pause_calls(self.run_id, self._pause, self._last_text)
-            found = {call: name for (_, call), name in self._calls.items()}
+            found: dict[tuple[str | None, str], str] = {
+                (who[0], call): name for (who, call), name in self._calls.items()
+            }
             interrupts = interrupts_of(questions, found)
             finished["outcome"] = {"type": "interrupt", "interrupts": interrupts}
             return [*made, self.snapshot(), finished]
         if data["reason"] in CANCELLED:
             return [*made, finished | {"outcome": {"type": "cancelled"}}]
         return [*made, finished | {"result": text, "outcome": {"type": "success"}}]
+
+    def _swept(self, event: RunEvent) -> list[dict[str, Any]]:
+        """Tell a run of which the first events are no longer kept, by what it came to."""
+        result = event.metadata["snapshot"]
+        ids = {"threadId": self.thread_id, "runId": self.client_run_id}
+        started = {"type": "RUN_STARTED", **ids, "protocolVersion": PROTOCOL}
+        self._started = started
+        if result["status"] in ("running", "paused"):
+            return [started, self._custom(event)]
+        self._started = {}
+        if result["status"] == "failed":
+            error = {"type": "RUN_ERROR", "message": result["answer"] or ""}
+            return [started, self._custom(event), {**error, "code": result["reason"]}]
+        kind = "cancelled" if result["status"] == "cancelled" else "success"
+        finished = {"type": "RUN_FINISHED", **ids, "outcome": {"type": kind}}
+        finished |= {"result": result["answer"]} if kind == "success" else {}
+        return [started, self._custom(event), finished]
 
     def _error(self, event: RunEvent) -> dict[str, Any]:
         data, self._started = event.metadata, {}

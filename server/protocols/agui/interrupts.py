@@ -10,14 +10,16 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 REASONS = {"approval": "tool_call", "form": "input_required"}
 
 
-def interrupts_of(questions: Sequence[PauseCall], names: Mapping[str, str]) -> list[dict[str, Any]]:
+def interrupts_of(
+    questions: Sequence[PauseCall], names: Mapping[tuple[str | None, str], str]
+) -> list[dict[str, Any]]:
     """Return what a pause asks as interrupts, one for each call.
 
     Args:
         questions: what it asks.
-        names: of calls, as AG-UI has them.
+        names: of calls, as AG-UI has them, by agent and call.
     """
-    return [_interrupt(one, names.get(one.call_id)) for one in questions]
+    return [_interrupt(one, names.get((one.agent_id, one.call_id))) for one in questions]
 
 
 def _interrupt(one: PauseCall, name: str | None) -> dict[str, Any]:

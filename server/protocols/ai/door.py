@@ -7,26 +7,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from crew.journal.query import Source
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import RunRow
 from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.door import Door
-from server.http.endpoints.starting import start_or_resume
 from server.http.errors import HttpProblem, bad_request
-from server.http.requests import ResumeRequest, RunRequest
+from server.http.requests import ResumeRequest, RunRequest, refuse_head
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.ai.fold import AiFold
-from server.protocols.clients import (
-    ClientWords,
+from server.protocols.answers import (
     answer_to,
     pause_at,
     paused_run,
-    read_object,
-    start_from,
+    resume_with,
+    segment_of,
 )
+from server.protocols.clients import ClientWords, begin_once, read_object, start_from
 from server.protocols.folds import REPLAYED, FoldedForm, Frame, live_agents, speech_of, stream_of
 from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
@@ -57,12 +57,16 @@ async def chat(request: Request) -> Response | EventStream:
     chat_id = data.get("id")
     if chat_id is not None and not isinstance(chat_id, str):
         raise bad_request([("id", "must be a text")])
-    if data.get("trigger", TRIGGERS[0]) not in TRIGGERS:
+    trigger = data.get("trigger", TRIGGERS[0])
+    if trigger not in TRIGGERS:
         raise bad_request([("trigger", f"is one of {', '.join(TRIGGERS)}")])
     heard, messages = _heard(data.get("messages"))
     heard.ignore(data, sorted(data.keys() - READ))
-    asked, source = await _asked(request, heard, messages, chat_id)
-    started = await start_or_resume(request, asked, source=source)
+
+    async def decide() -> tuple[RunRequest, Source | None]:
+        return await _asked(request, heard, messages, chat_id, is_again=trigger == TRIGGERS[1])
+
+    started = await begin_once(request, data, decide)
     form = _form(request, started.run_id, started.before)
     headers = [VERSION, *heard.headers, *([REPLAYED] if started.replayed else [])]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
@@ -70,14 +74,18 @@ async def chat(request: Request) -> Response | EventStream:
 
 async def resume_stream(request: Request) -> Response | EventStream:
     """Answer GET /ai/{id}/stream: the run of a chat that is at work; 204 where none is."""
+    refuse_head(request)
     require(request, "read")
     row = await _at_work(request, request.path_params["chat_id"])
     if row is None:
         return Response(status_code=204)
     # the client has none of the segment's message
-    before = await _begun(request, row) - 1
+    newest = await services_of(request).runs.last_seq(row.run_id)
+    before = await segment_of(request, row.run_id, newest) - 1
     form = _form(request, row.run_id, before)
-    return stream_of(request, row.run_id, before, form, deltas=False, headers=[VERSION])
+    return stream_of(
+        request, row.run_id, before, form, deltas=False, headers=[VERSION], needed=False
+    )
 
 
 def _form(request: Request, run_id: str, before: int) -> FoldedForm:
@@ -101,21 +109,13 @@ def fail_ui_stream(text: str) -> bytes:
 async def _at_work(request: Request, chat_id: str) -> RunRow | None:
     """Return the newest run of a chat, if it is at work."""
     services, caller = services_of(request), caller_of(request)
-    owner = None if caller.sees("") else caller.owner
+    # names of chats are each owner's own, an administrator's too
+    owner = caller.owner
     wanted = RunFilter(status="running", owner=owner, source_name=chat_id)
     if services.runs.crew.config.conversations is not None:
         wanted = RunFilter(status="running", owner=owner, conversation_id=chat_id)
     rows = await services.runs.store.rows(wanted, 1)
     return rows[0] if rows else None
-
-
-async def _begun(request: Request, row: RunRow) -> int:
-    """Return the number of the first event of a run's newest segment."""
-    begun = 1
-    async for event in services_of(request).runs.stored(row.run_id):
-        if event.type == "start":
-            begun = event.seq or 1
-    return begun
 
 
 def _heard(messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
@@ -146,12 +146,23 @@ def _heard(messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
 
 
 async def _asked(
-    request: Request, heard: ClientWords, messages: list[dict[str, Any]], chat_id: str | None
-) -> tuple[RunRequest, Any]:
+    request: Request,
+    heard: ClientWords,
+    messages: list[dict[str, Any]],
+    chat_id: str | None,
+    *,
+    is_again: bool,
+) -> tuple[RunRequest, Source | None]:
     if messages[-1].get("role") == "assistant":
         return await _approved(request, messages[-1]), None
     run_id = await paused_run(request, chat_id) or await _paused_before(request, messages)
+    if is_again and (run_id is not None or services_of(request).runs.crew.config.conversations):
+        text = "what was said in this chat is kept: ask again instead of having it said anew"
+        raise HttpProblem(409, text)
     if run_id is not None and heard.messages:
+        pause = await pause_at(request, run_id)
+        if pause.metadata.get("question") in ("approval", "unknown_outcome"):
+            raise HttpProblem(409, "the run waits for a decision: answer its approval request")
         return await answer_to(request, run_id, heard.messages[-1][1], deltas=True), None
     return start_from(request, heard, chat_id, deltas=True)
 
@@ -175,6 +186,8 @@ async def _approved(request: Request, message: dict[str, Any]) -> ResumeRequest:
     for part in message["parts"]:
         approval = part.get("approval") if isinstance(part, dict) else None
         if part.get("state") == "approval-responded" and isinstance(approval, dict):
+            if str(approval.get("id")) in found:
+                raise bad_request([("messages", "answers an approval twice")])
             found[str(approval.get("id"))] = approval
     places = {(place[0], place[1]) for name in found if (place := parse_place(name)) is not None}
     if len(places) != 1 or len(found) != sum(parse_place(name) is not None for name in found):
@@ -191,4 +204,4 @@ async def _approved(request: Request, message: dict[str, Any]) -> ResumeRequest:
         replies.append(CallReply(one, approval["approved"], reason=reason))
     if found:
         raise bad_request([("messages", "answers approvals that this pause does not ask for")])
-    return ResumeRequest(run_id, answer_with(replies, caller_of(request), deltas=True))
+    return resume_with(request, run_id, answer_with(replies, caller_of(request), deltas=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 from crew.journal.wire import RunEvent
 from server.protocols.folds import LIMITS, Frame
-from server.protocols.pauses import pause_calls, question_of
+from server.protocols.pauses import PauseCall, pause_calls, question_of
 from server.protocols.speech import Speaker, Speech, is_part, speaker_of
 
 # events with chunks of their own, or that clients have no use for
@@ -24,6 +24,8 @@ class AiFold:
         """Of a run; `live`: agents with answers that are sent as they are written."""
         self.run_id, self.speech, self.live = run_id, speech, live
         self._message = run_id
+        # the pause was asked by approval requests, which answers of the same message decide
+        self._was_asked = False
         # the text that is being sent
         self._text = ""
         self._thought = ""
@@ -90,9 +92,10 @@ class AiFold:
                 return [*self._release(), self._data(event)]
 
     def _start(self, event: RunEvent) -> dict[str, Any]:
-        if self._pause is not None and self._pause.metadata.get("question") is None:
+        if self._pause is not None and not self._was_asked:
             # behind the person's words, which are a message of their own
             self._message = f"{self.run_id}:{event.seq}"
+        self._was_asked = False
         self._held = self._pause = None
         known = {"run_id": self.run_id, "crew": event.metadata["crew"]}
         metadata = {"crew": known}
@@ -185,15 +188,16 @@ class AiFold:
         made: list[dict[str, Any] | None] = self._end_thought()
         paused = self._pause if data["reason"] == "paused" else None
         questions = pause_calls(self.run_id, paused, text) if paused is not None else []
-        if questions and questions[0].is_about_call and not self._names(questions[0].call_id):
-            # a plan, or a budget: no call of a tool
-            words = question_of(questions)
+        if questions and questions[0].is_about_call and not self._can_approve(questions[0]):
+            # a plan, a budget, a form: words, or another place, answer it
+            words = question_of(questions, says_how=True)
             text = f"{text}\n\n{words}" if text else words
         rest = self.speech.rest(speaker_of(held), text) if held is not None else text
         if rest or self._text:
             made += [*self._say(data["agent_id"] or "", rest), *self._end_text()]
         for one in questions:
-            if one.is_about_call and (name := self._names(one.call_id)):
+            if self._can_approve(one) and (name := self._name(one)):
+                self._was_asked = True
                 request = {"approvalId": one.id, "toolCallId": name}
                 made.append({"type": "tool-approval-request", **request})
         for one in data.get("sources") or ():
@@ -205,7 +209,7 @@ class AiFold:
         if data["reason"] in ("cancelled", "abandoned"):
             return [*made, {"type": "abort", "reason": data["reason"]}, None]
         reason = "length" if data["reason"] in LIMITS else "stop"
-        if any(one.is_about_call for one in questions):
+        if self._was_asked:
             reason = "tool-calls"
         metadata = {"crew": {"run_id": self.run_id, **known}}
         return [
@@ -214,8 +218,15 @@ class AiFold:
             None,
         ]
 
-    def _names(self, call_id: str) -> str | None:
-        found = (name for (_, one), name in self._calls.items() if one == call_id)
+    def _can_approve(self, one: PauseCall) -> bool:
+        return one.is_decided_by_yes and self._name(one) is not None
+
+    def _name(self, one: PauseCall) -> str | None:
+        found = (
+            name
+            for (who, call), name in self._calls.items()
+            if (who[0], call) == (one.agent_id, one.call_id)
+        )
         return next(found, None)
 
     def _data(self, event: RunEvent) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The crew as one HTTP request may use it."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from mcp.server.lowlevel.server import Server
@@ -13,8 +13,8 @@ from crew.runs.runs import Runs
 from server.http.callers.rights import caller_of, own_run
 from server.http.endpoints.starting import start_or_resume
 from server.http.errors import HttpProblem, problem_of
-from server.http.requests import ResumeRequest
 from server.http.services import services_of
+from server.protocols.answers import resume_with
 from server.protocols.clients import ClientWords, start_from
 from server.protocols.mcp.calling import CallRefused, CrewAccess
 from server.protocols.mcp.serving import Context, mcp_server
@@ -61,7 +61,8 @@ class RequestAccess:
     async def answer(self, run_id: str, answer: Answer) -> tuple[str, int]:
         """Answer a paused run."""
         try:
-            started = await start_or_resume(self.request, ResumeRequest(run_id, answer))
+            wanted = resume_with(self.request, run_id, answer)
+            started = await start_or_resume(self.request, wanted)
         except (HttpProblem, CrewError) as error:
             raise await self._refused(error) from error
         return started.run_id, started.before
@@ -72,6 +73,13 @@ class RequestAccess:
             return await own_run(self.request, run_id)
         except (HttpProblem, CrewError) as error:
             raise await self._refused(error) from error
+
+    async def cancel(self, run_id: str) -> None:
+        """End a run that the caller has started."""
+        services = services_of(self.request)
+        with suppress(CrewError):
+            await services.runs.cancel(run_id, self.request.state.request_id)
+            await services.auditor.record(self.request, "cancel", run_id)
 
     def listen(self, run_id: str) -> AbstractContextManager[Any]:
         """Listen to a run."""

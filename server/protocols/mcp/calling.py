@@ -19,6 +19,8 @@ from server.protocols.pauses import answer_in_words
 from server.tokens import Caller
 from tools.errors import ArgumentsError
 
+# for a run to end, when its client has left
+CANCEL_SECONDS = 5
 # gets how many steps were made, and the words of the newest
 Report = Callable[[int, str], Awaitable[None]]
 
@@ -52,6 +54,10 @@ class CrewAccess(Protocol):
         """Return a run of the caller."""
         ...
 
+    async def cancel(self, run_id: str) -> None:
+        """End a run that the caller has started."""
+        ...
+
     def listen(self, run_id: str) -> AbstractContextManager[Any]:
         """Listen to a run that is needed for so long."""
         ...
@@ -60,9 +66,16 @@ class CrewAccess(Protocol):
 class CrewCall:
     """One call."""
 
-    def __init__(self, access: CrewAccess, report: Report, *, elicits: bool) -> None:
-        """`elicits`: the client can show its person a form."""
-        self.access, self.report, self.elicits = access, report, elicits
+    def __init__(self, access: CrewAccess, report: Report, *, elicits: bool, cancels: bool) -> None:
+        """Of a client.
+
+        Args:
+            access: what it may use.
+            report: gets how far the run is.
+            elicits: it can show its person a form.
+            cancels: a request that is closed is cancelled, by the version of the protocol.
+        """
+        self.access, self.report, self.elicits, self.cancels = access, report, elicits, cancels
 
     async def result(self, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """Return what the call comes to."""
@@ -84,7 +97,7 @@ class CrewCall:
                     return await self._go_on(params.request_state, params.input_responses or {})
                 case _:
                     started = await self.access.start(given["query"], given.get("conversation_id"))
-                    return await self._wait(*started)
+                    return await self._wait(*started, is_own=True)
         except CallRefused as error:
             return result_of_call(str(error), is_error=True)
 
@@ -122,8 +135,10 @@ class CrewCall:
                 fold.add(event)
         return fold
 
-    async def _wait(self, run_id: str, before: int) -> CallToolResult | InputRequiredResult:
-        """Wait for the end of a segment; a client that leaves ends the run."""
+    async def _wait(
+        self, run_id: str, before: int, *, is_own: bool = False
+    ) -> CallToolResult | InputRequiredResult:
+        """Wait for the end of a segment; `is_own`: a client that leaves ends the run."""
         runs = self.access.runs
         fold, steps = ResultFold(run_id, speech_of(runs.crew)), 0
         try:
@@ -140,11 +155,14 @@ class CrewCall:
                             break
         except asyncio.CancelledError:
             # a request that is closed is over, as MCP demands
-            with anyio.CancelScope(shield=True), anyio.move_on_after(5):
-                await runs.cancel(run_id)
+            if is_own and self.cancels:
+                with anyio.CancelScope(shield=True), anyio.move_on_after(CANCEL_SECONDS):
+                    await self.access.cancel(run_id)
             raise
         if fold.document["status"] == "running":
             raise CallRefused(f"{GOING_DOWN}: run {run_id}")
-        if fold.questions and self.elicits:
+        # a budget needs an amount, which is no yes
+        can_be_form = all(one.question != "budget" for one in fold.questions)
+        if fold.questions and self.elicits and can_be_form:
             return forms_for(fold.questions)
         return fold.result()

@@ -88,4 +88,6 @@ class Transport:
         except BaseException as error:
             if not self._manager.done():
                 self._manager.set_exception(error)
+                # the next request tries again
+                self._manager = None
             raise

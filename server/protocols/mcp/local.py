@@ -1,7 +1,7 @@
 """The crew for a program on this machine that starts it (`crew mcp`): JSON-RPC over its pipes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from mcp.server.stdio import stdio_server
 
@@ -62,6 +62,11 @@ class LocalAccess:
             return await self._runs.row(run_id)
         except UnknownRun as error:
             raise CallRefused(str(error)) from None
+
+    async def cancel(self, run_id: str) -> None:
+        """End a run that the caller has started."""
+        with suppress(CrewError):
+            await self._runs.cancel(run_id)
 
     @contextmanager
     def listen(self, run_id: str) -> Iterator[None]:

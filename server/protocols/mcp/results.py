@@ -66,6 +66,11 @@ class ResultFold:
             case "error":
                 self._start("failed", event.metadata["code"])
                 self.text = event.content
+            case "gap":
+                # its first events are no longer kept
+                result = event.metadata["snapshot"]
+                self._start(result["status"], result["reason"])
+                self.text = self.document["answer"] = result["answer"] or ""
 
     def _done(self, event: RunEvent, text: str) -> None:
         data = event.metadata

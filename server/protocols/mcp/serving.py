@@ -45,9 +45,11 @@ def mcp_server(crew: Callable[[], Crew], access: Callable[[Context], CrewAccess]
             await context.session.report_progress(steps, message=text)
 
         wanted = ClientCapabilities(elicitation=ElicitationCapability())
+        # since then a request that is closed is cancelled, too
         can_ask = context.protocol_version >= ASKING_VERSION
         elicits = can_ask and context.session.check_client_capability(wanted)
-        return await CrewCall(access(context), report, elicits=elicits).result(params)
+        call = CrewCall(access(context), report, elicits=elicits, cancels=can_ask)
+        return await call.result(params)
 
     return Server(
         crew().name,

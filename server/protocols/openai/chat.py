@@ -6,14 +6,16 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.http.endpoints.starting import start_or_resume
+from crew.journal.query import Source
 from server.http.errors import bad_request
 from server.http.requests import RunRequest
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
-from server.protocols.clients import answer_to, hear, paused_run, read_object, start_from
+from server.protocols.answers import answer_to, paused_run
+from server.protocols.clients import begin_once, hear, read_object, start_from
 from server.protocols.folds import (
+    BEGUN,
     REPLAYED,
     FoldedForm,
     Frame,
@@ -53,15 +55,17 @@ async def complete(request: Request) -> Response | EventStream:
     streams, options = data.get("stream") or False, data.get("stream_options") or {}
     if not isinstance(streams, bool) or not isinstance(options, dict):
         raise bad_request([("stream", "is true or false; stream_options is an object")])
-    conversation, source = named_conversation(request), None
-    asked: RunRequest
-    if (run_id := await paused_run(request, conversation)) is not None:
+    conversation = named_conversation(request)
+
+    async def decide() -> tuple[RunRequest, Source | None]:
+        run_id = await paused_run(request, conversation)
+        if run_id is None:
+            return start_from(request, heard, conversation, deltas=streams)
         if not heard.messages or heard.messages[-1][0] != "user":
             raise bad_request([("messages", "the last one must be the user's")])
-        asked = await answer_to(request, run_id, heard.messages[-1][1], deltas=streams)
-    else:
-        asked, source = start_from(request, heard, conversation, deltas=streams)
-    started = await start_or_resume(request, asked, source=source)
+        return await answer_to(request, run_id, heard.messages[-1][1], deltas=streams), None
+
+    started = await begin_once(request, data, decide)
     crew = services_of(request).runs.crew
     fold = ChatFold(
         started.run_id,
@@ -100,7 +104,7 @@ def fail_completion(text: str) -> bytes:
 
 def _whole(fold: ChatFold) -> JsonResponse:
     if fold.error is not None:
-        return JsonResponse(fold.error, BAD_GATEWAY)
+        return JsonResponse(fold.error, BAD_GATEWAY, headers=BEGUN)
     message: dict[str, Any] = {"role": "assistant", "content": fold.content, "refusal": None}
     if fold.thinking:
         message["reasoning_content"] = fold.thinking

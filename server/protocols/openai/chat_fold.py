@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from crew.journal.wire import RunEvent
 from server.protocols.folds import LIMITS, Frame
 from server.protocols.openai.shape import MAX_SHOWN, seconds_of
-from server.protocols.pauses import HOW, pause_calls, question_of
+from server.protocols.pauses import pause_calls, question_of
 from server.protocols.speech import Speech, is_part, speaker_of
 
 CHUNK = "chat.completion.chunk"
@@ -138,7 +138,7 @@ class ChatFold:
             self.known["output"] = held.metadata["output"]
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
-            words = question_of(questions, HOW)
+            words = question_of(questions, says_how=True)
             text = f"{text}\n\n{words}" if questions[0].is_about_call and text else words
             self.known["pause"] = [one.id for one in questions]
         who = speaker_of(held) if held is not None else None

@@ -27,12 +27,12 @@ def reasoning_events(item: dict[str, Any]) -> list[ItemEvent]:
     ]
 
 
-def message_item(id_: str, text: str | None) -> dict[str, Any]:
+def message_item(id_: str, text: str | None, status: str = "completed") -> dict[str, Any]:
     """Return the message with the answer; None: it has begun."""
     whole = {"id": id_, "type": "message", "role": "assistant", "phase": "final_answer"}
     if text is None:
         return {**whole, "status": "in_progress", "content": []}
-    return {**whole, "status": "completed", "content": [text_part(text)]}
+    return {**whole, "status": status, "content": [text_part(text)]}
 
 
 def text_part(text: str) -> dict[str, Any]:
@@ -55,13 +55,13 @@ def message_delta(id_: str, text: str) -> ItemEvent:
     return "response.output_text.delta", {**at, "delta": text}
 
 
-def message_end(id_: str, text: str) -> list[ItemEvent]:
+def message_end(id_: str, text: str, status: str = "completed") -> list[ItemEvent]:
     """Return the events by which a message ends."""
     at = {"item_id": id_, "content_index": 0}
     return [
         ("response.output_text.done", {**at, "text": text, "logprobs": []}),
         ("response.content_part.done", {**at, "part": text_part(text)}),
-        ("response.output_item.done", {"item": message_item(id_, text)}),
+        ("response.output_item.done", {"item": message_item(id_, text, status)}),
     ]
 
 

@@ -9,24 +9,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.events import RunStarted, decode_event
+from crew.journal.query import Source
 from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
-from server.http.endpoints.starting import start_or_resume
 from server.http.errors import HttpProblem, bad_request
-from server.http.requests import ResumeRequest, RunRequest
+from server.http.requests import ResumeRequest, RunRequest, refuse_head
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
-from server.protocols.clients import (
-    ClientWords,
+from server.protocols.answers import (
     answer_to,
-    hear,
     pause_at,
     paused_run,
-    read_object,
-    start_from,
+    resume_with,
+    segment_of,
 )
+from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
 from server.protocols.folds import (
+    BEGUN,
     REPLAYED,
     FoldedForm,
     Frame,
@@ -62,8 +62,11 @@ async def create_response(request: Request) -> Response | EventStream:
     heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
     if heard.messages:
         refuse_chore(heard.messages[-1][1])
-    asked, source = await _asked(request, data, heard, approvals, deltas=streams)
-    started = await start_or_resume(request, asked, source=source)
+
+    async def decide() -> tuple[RunRequest, Source | None]:
+        return await _asked(request, data, heard, approvals, deltas=streams)
+
+    started = await begin_once(request, data, decide)
     fold = _fold(request, started.run_id, model)
     headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
     if streams:
@@ -74,13 +77,15 @@ async def create_response(request: Request) -> Response | EventStream:
     frames = await fold_to_end(request, started, fold)
     if isinstance(frames, Response):
         return frames
-    response = JsonResponse(fold.document, 502 if fold.document["status"] == "failed" else 200)
+    failed = fold.document["status"] == "failed"
+    response = JsonResponse(fold.document, 502 if failed else 200, headers=BEGUN)
     response.raw_headers += headers
     return response
 
 
 async def show_response(request: Request) -> Response | EventStream:
     """Answer GET /v1/responses/{id}: as it is now; or its events, behind `starting_after`."""
+    refuse_head(request)
     require(request, "read")
     run_id, begun = await _named(request)
     fold = _fold(request, run_id, services_of(request).runs.crew.name)
@@ -93,14 +98,28 @@ async def show_response(request: Request) -> Response | EventStream:
         raise bad_request([("starting_after", "is the number of an event")])
     number = max(int(after), PER_EVENT * begun - 1)
 
-    class Behind(FoldedForm):
-        """Events behind one of the response's own."""
+    form = EventsBehind(fold, number)
+    return stream_of(request, run_id, begun - 1, form, deltas=False, needed=False)
 
-        def _is_new(self, frame: Frame) -> bool:
-            return int(frame.document["sequence_number"]) > number
 
-    form = Behind(fold, 0, write_event, fail_response)
-    return stream_of(request, run_id, begun - 1, form, deltas=False)
+class EventsBehind(FoldedForm):
+    """The events of a response behind one of its own."""
+
+    def __init__(self, fold: ResponsesFold, number: int) -> None:
+        super().__init__(fold, 0, write_event, fail_response)
+        self._number = number
+        # items that the client has begun to read, and the event with which they began: what was
+        # sent live of them is not known here, so that their text comes whole, at its end
+        self._known: dict[str, int] = {}
+
+    def _is_new(self, frame: Frame) -> bool:
+        document = frame.document
+        is_new = int(document["sequence_number"]) > self._number
+        if not is_new and frame.name == "response.output_item.added":
+            self._known[document["item"]["id"]] = frame.seq or 0
+        if not is_new or frame.name != "response.output_text.delta":
+            return is_new
+        return self._known.get(document["item_id"], frame.seq) == frame.seq
 
 
 async def cancel_response(request: Request) -> Response:
@@ -208,9 +227,10 @@ async def _asked(
     conversation = conversation or named_conversation(request)
     paused = await paused_run(request, conversation)
     if (previous := data.get("previous_response_id")) is not None:
-        run_id, _ = await _known(request, previous)
+        run_id, begun = await _known(request, previous)
         row = await own_run(request, run_id)
         if row.status == "paused":
+            await _require_newest(request, run_id, begun)
             paused = run_id
         elif row.status == "running":
             raise HttpProblem(409, "the previous response is still in progress")
@@ -224,6 +244,13 @@ async def _asked(
             raise bad_request([("input", "has no message of the user")])
         return await answer_to(request, paused, text, deltas=deltas), None
     return start_from(request, heard, conversation, deltas=deltas)
+
+
+async def _require_newest(request: Request, run_id: str, begun: int) -> None:
+    """Raise HttpProblem where a paused run has gone on behind a response."""
+    pause = await pause_at(request, run_id)
+    if await segment_of(request, run_id, pause.seq or 0) != begun:
+        raise HttpProblem(409, "the run has gone on behind this response; use its newest one")
 
 
 async def _before(request: Request, run_id: str) -> list[tuple[str, str]]:
@@ -252,6 +279,8 @@ async def _approved(
         if place is None or not isinstance(one.get("approve"), bool):
             text = "needs an approval_request_id of a response, and approve"
             raise bad_request([("input.mcp_approval_response", text)])
+        if place[2] in by_id:
+            raise bad_request([("input", "answers an approval request twice")])
         places.add(place[:2])
         by_id[place[2]] = one
     if len(places) != 1:
@@ -259,12 +288,11 @@ async def _approved(
     ((run_id, seq),) = places
     pause = await pause_at(request, run_id, seq)
     asked = pause_calls(run_id, pause, "")
-    if missing := [one.call_id for one in asked if one.call_id not in by_id]:
+    if missing := [one.key for one in asked if one.key not in by_id]:
         raise bad_request([("input", f"must answer all approval requests; missing: {missing[0]}")])
     replies = [
-        CallReply(
-            one, by_id[one.call_id]["approve"], reason=str(by_id[one.call_id].get("reason") or "")
-        )
+        CallReply(one, by_id[one.key]["approve"], reason=str(by_id[one.key].get("reason") or ""))
         for one in asked
     ]
-    return ResumeRequest(run_id, answer_with(replies, caller_of(request), deltas=deltas))
+    answer = answer_with(replies, caller_of(request), deltas=deltas)
+    return resume_with(request, run_id, answer)

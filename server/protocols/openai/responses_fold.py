@@ -22,7 +22,7 @@ from server.protocols.openai.items import (
     whole_item,
 )
 from server.protocols.openai.shape import MAX_SHOWN, seconds_of
-from server.protocols.pauses import HOW, pause_calls, question_of
+from server.protocols.pauses import pause_calls, question_of
 from server.protocols.speech import Speech, is_part, speaker_of
 
 # what clients expect of a response, and what has no meaning for a crew
@@ -83,6 +83,8 @@ class ResponsesFold:
         self._held: RunEvent | None = None
         self._held_text = ""
         self._message = ""
+        # of the segment: its first event, and how many messages it has begun
+        self._begun, self._messages = 1, 0
         self._pause: RunEvent | None = None
         # by call: its place in the output, and the item
         self._calls: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}
@@ -116,6 +118,9 @@ class ResponsesFold:
         match event.type:
             case "start":
                 return self._start(event)
+            case "agent_start" if not is_part(who) and who[0] in self.live:
+                # from here on pieces may come, wherever a client comes back
+                return [*self._release(), *self._open_message()]
             case "agent_response" if is_part(who):
                 self.speech.rest(who, text)
                 return self._think(event, text)
@@ -142,6 +147,7 @@ class ResponsesFold:
     def _start(self, event: RunEvent) -> list[ItemEvent]:
         self._held = self._pause = None
         self._message, data = "", event.metadata
+        self._begun, self._messages = event.seq or 1, 0
         known = {"run_id": self.run_id, "crew": data["crew"]}
         known |= {key: data[key] for key in ("conversation_id",) if key in data}
         self.document = {
@@ -207,21 +213,28 @@ class ResponsesFold:
         place, item = self._calls.pop(key)
         return self._placed(place, call_end(item, output, succeeded=succeeded))
 
-    def _say(self, text: str) -> list[ItemEvent]:
-        """Add to the message with the answer, which begins with its first piece."""
-        events = []
-        if not self._message:
-            self._message = f"msg_{self.run_id}_{self._seq}"
-            self._add(message_item(self._message, None))
-            events = message_start(self._message)
-        place = len(self.document["output"]) - 1
-        events = [*events, message_delta(self._message, text)]
-        return self._placed(place, events)
+    def _open_message(self) -> list[ItemEvent]:
+        """Begin the message with the answer, if it has not begun."""
+        if self._message:
+            return []
+        self._messages += 1
+        number = f"_{self._messages}" if self._messages > 1 else ""
+        self._message = f"msg_{self.run_id}_{self._begun}{number}"
+        place = self._add(message_item(self._message, None))
+        return self._placed(place, message_start(self._message))
 
-    def _end_message(self, text: str) -> list[ItemEvent]:
+    def _say(self, text: str) -> list[ItemEvent]:
+        """Add to the message with the answer."""
+        begun = self._open_message()
         place = len(self.document["output"]) - 1
-        self.document["output"][place] = message_item(self._message, text)
-        events = message_end(self._message, text)
+        return [*begun, *self._placed(place, [message_delta(self._message, text)])]
+
+    def _end_message(self, text: str, status: str = "completed") -> list[ItemEvent]:
+        if not self._message:
+            return []
+        place = len(self.document["output"]) - 1
+        self.document["output"][place] = message_item(self._message, text, status)
+        events = message_end(self._message, text, status)
         self._message = ""
         return self._placed(place, events)
 
@@ -230,16 +243,17 @@ class ResponsesFold:
         self._held = None
         is_paused = data["reason"] == "paused" and self._pause is not None
         questions = pause_calls(self.run_id, self._pause, text) if self._pause and is_paused else []
-        if questions and (self.is_open or not questions[0].is_about_call):
-            said = question_of(questions, HOW if questions[0].is_about_call else "")
+        if questions and (self.is_open or not questions[0].is_decided_by_yes):
+            said = question_of(questions, says_how=True)
             text = f"{text}\n\n{said}" if questions[0].is_about_call and text else said
         who = speaker_of(held) if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
         made = self._say(rest) if rest else []
-        made += self._end_message(text) if self._message else []
+        is_whole = data["reason"] not in ("cancelled", "abandoned")
+        made += self._end_message(text, "completed" if is_whole else "incomplete")
         for one in questions:
-            if one.is_about_call and not self.is_open:
-                id_ = f"mcpr_{self.run_id}_{one.seq}_{one.call_id}"
+            if one.is_decided_by_yes and not self.is_open:
+                id_ = f"mcpr_{self.run_id}_{one.seq}_{one.key}"
                 arguments = to_json(one.arguments).decode()
                 item = approval_item(id_, self.model, one.tool, arguments)
                 made += self._placed(self._add(item), whole_item(item))
@@ -261,11 +275,12 @@ class ResponsesFold:
         return [*made, (f"response.{kind}", self._response())]
 
     def _fail(self, event: RunEvent) -> list[ItemEvent]:
+        made = self._end_message("", "incomplete")
         self.document["status"] = "failed"
         self.document["error"] = {"code": "server_error", "message": event.content}
         known = {"code": event.metadata["code"]}
         self.document["metadata"] = {**self.document["metadata"], **known}
-        return [("response.failed", self._response())]
+        return [*made, ("response.failed", self._response())]
 
     def _add(self, item: dict[str, Any]) -> int:
         self.document["output"].append(item)

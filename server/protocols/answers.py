@@ -1,0 +1,111 @@
+"""Answers to pauses: which one is meant, and what words come to."""
+
+from starlette.requests import Request
+
+from crew.journal.query import Answer, text_error
+from crew.journal.wire import RunEvent
+from crew.runs.errors import UnknownConversation, UnknownRun
+from server.http.callers.rights import caller_of, own_run, user_of
+from server.http.errors import HttpProblem, bad_request
+from server.http.requests import ResumeRequest
+from server.http.services import services_of
+from server.protocols.pauses import (
+    ELSEWHERE,
+    CallReply,
+    PauseCall,
+    answer_in_words,
+    answer_with,
+    pause_calls,
+)
+
+# said alone, they are a yes to what is asked
+YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
+# the words for a call of which it is not known whether it has acted
+AGAIN = {"retry": True, "skip": False}
+
+
+async def pause_at(request: Request, run_id: str, seq: int | None = None) -> RunEvent:
+    """Return a pause of a run of the caller; raises HttpProblem where there is none.
+
+    Args:
+        request: the caller's.
+        run_id: the run.
+        seq: the number of the pause; None: the one that it waits in now. An earlier one is found,
+            too: the same answer again is no mistake.
+    """
+    row, runs = await own_run(request, run_id), services_of(request).runs
+    pause = None
+    if seq is None:
+        pause = await runs.pause_of(row) if row.status == "paused" else None
+    elif records := await runs.store.records(run_id, seq - 1, 1):
+        pause = RunEvent.of_record(records[0])
+    if pause is None or pause.type != "pause" or seq not in (None, pause.seq):
+        raise HttpProblem(409, f"run {run_id} does not wait in this pause any more")
+    return pause
+
+
+async def paused_run(request: Request, conversation: str | None) -> str | None:
+    """Return the run in which a conversation waits for its person; None where none does."""
+    services = services_of(request)
+    if not conversation or services.runs.crew.config.conversations is None:
+        return None
+    user = user_of(request, None)
+    try:
+        known = await services.runs.conversations.get(user, conversation)
+        row = None if known is None or known.busy is None else await own_run(request, known.busy)
+    except (UnknownRun, UnknownConversation):
+        return None
+    return row.run_id if row is not None and row.status == "paused" else None
+
+
+async def segment_of(request: Request, run_id: str, seq: int) -> int:
+    """Return the number of the first event of the segment that has an event."""
+    begun = 1
+    async for event in services_of(request).runs.stored(run_id):
+        if (event.seq or 0) > seq:
+            break
+        if event.type == "start":
+            begun = event.seq or 1
+    return begun
+
+
+async def answer_to(
+    request: Request, run_id: str, text: str, *, deltas: bool, seq: int | None = None
+) -> ResumeRequest:
+    """Return what a person's words come to in the pause of a run: a yes, a no, or an answer.
+
+    Raises:
+        HttpProblem: words cannot answer it.
+    """
+    pause = await pause_at(request, run_id, seq)
+    questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
+    said, first = text.strip(" .!\n").casefold(), questions[0]
+    if not first.is_about_call or (first.words_left and said not in YES):
+        # an agent that is to plan anew reads them
+        return resume_with(request, run_id, answer_in_words(text, pause.seq, caller, deltas=deltas))
+    if not first.is_decided_by_yes:
+        raise HttpProblem(409, f"the run waits for more than words: {ELSEWHERE}")
+    if first.question == "unknown_outcome" and said not in AGAIN:
+        raise HttpProblem(409, "a call may have acted already; answer `retry` or `skip`")
+    is_yes = AGAIN.get(said, said in YES)
+    replies = [_reply(one, text, is_yes=is_yes) for one in questions]
+    return resume_with(request, run_id, answer_with(replies, caller, deltas=deltas))
+
+
+def _reply(one: PauseCall, text: str, *, is_yes: bool) -> CallReply:
+    return CallReply(one, is_yes, reason="" if is_yes else text)
+
+
+def resume_with(request: Request, run_id: str, answer: Answer) -> ResumeRequest:
+    """Return the request of an answer, within the limits of the API; raises HttpProblem."""
+    most = int(services_of(request).settings.max_input_size_kb * 1000)
+    texts = [answer.text]
+    for one in answer.decisions:
+        texts += [one.reason, one.result]
+    for text in texts:
+        if len(text) > most:
+            wrong = f"has {len(text):,} characters; at most {most:,} are allowed"
+            raise bad_request([("answer", wrong)])
+        if (error := text_error(text)) is not None:
+            raise bad_request([("answer", error)])
+    return ResumeRequest(run_id, answer)
