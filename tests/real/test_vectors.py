@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from tests.real.installed import HOME, needs_real
 from tests.real.served_models import minilm
 from tests.support.crews import write_crew
 from tests.support.postgres import Postgres, needs_postgres
-from tests.support.processes import BIN, clean_environment
+from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 
 pytestmark = [needs_real, needs_postgres]
 # questions that have hardly a word of their text
@@ -81,11 +82,26 @@ def crew_at(folder: Path, url: str) -> Path:
     )
 
 
-async def found_ones(runs: Runs) -> int:
-    """How many questions find their text among the first two."""
-    found = [await runs.memory.recall.searched("ann", "", one, 2) for one in ASKED]
-    pairs = zip(found, ASKED.values(), strict=True)
-    return sum(text in [item.text for item in some] for some, text in pairs)
+async def found_ones(runs: Runs) -> list[list[str]]:
+    """The texts that each question finds, best first."""
+    recall = runs.memory.recall
+    found = [await recall.searched("ann", "", one, len(ASKED)) for one in ASKED]
+    return [[item.text for item in some] for some in found]
+
+
+def right(found: list[list[str]]) -> int:
+    """How many questions have their text among the first two."""
+    return sum(text in some[:2] for some, text in zip(found, ASKED.values(), strict=True))
+
+
+async def found_by_both(runs: Runs, by_words: list[list[str]]) -> list[list[str]]:
+    """As `found_ones`, once each question finds more: on a busy machine a vector may be late."""
+    deadline = time.monotonic() + PROCESS_SECONDS
+    while True:
+        found = await found_ones(runs)
+        if all(len(some) > len(few) for some, few in zip(found, by_words, strict=True)):
+            return found
+        assert time.monotonic() < deadline, (by_words, found)
 
 
 async def test_what_means_the_same_is_found(model: str, extended: Postgres, tmp_path: Path):
@@ -98,10 +114,9 @@ async def test_what_means_the_same_is_found(model: str, extended: Postgres, tmp_
                 await runs.memory.recall.add("ann", "", "ann", text)
             before = await found_ones(runs)
             await Chores(runs).drain()
-            after = await found_ones(runs)
-            assert before < 3 < after, (before, after)
-            found = [await runs.memory.recall.searched("ann", "", one, 6) for one in ASKED]
-            orders.append([[one.text for one in some] for some in found])
+            after = await found_by_both(runs, before)
+            assert right(before) < 3 < right(after), (before, after)
+            orders.append(after)
     assert orders[0] == orders[1]
 
 

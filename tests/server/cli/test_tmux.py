@@ -59,6 +59,8 @@ def test_a_session(tmp_path: Path):
     """CREW_PICTURES=1 writes it to where docs/guides/terminal.md has it from."""
     copy_example("on-call", tmp_path)
     with session(tmp_path) as seen:
+        # what is typed before the shell reads may be lost
+        until(lambda: seen.screen() != "")
         seen.type(f"PATH={shlex.quote(str(BIN))}:$PATH PS1='$ '")
         until(lambda: seen.screen().splitlines()[-1:] == ["$"])
         seen.type('crew run on-call "checkout is slow"')
