@@ -10,7 +10,8 @@ from tools.approval import Remember
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 # of runs, agents and conversations
-ID = r"^[A-Za-z0-9_-]{1,128}$"
+MAX_ID = 128
+ID = rf"^[A-Za-z0-9_-]{{1,{MAX_ID}}}$"
 MAX_USER_ID = 256
 DEFAULT_PRIORITY = 5
 MAX_PRIORITY = 9

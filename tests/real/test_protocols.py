@@ -55,6 +55,19 @@ def test_the_ai_sdk(tmp_path: Path):
     assert paid(tmp_path) == ["bob"]
 
 
+def test_the_ai_sdk_goes_back(tmp_path: Path):
+    """In a chat that the crew keeps: each time, what was answered before is not shown."""
+    folder = crew_at(tmp_path, conversations={"title_after": 0})
+    with serving(folder) as server, client(server) as http:
+        found = said_to(server, "ai", "hi", tmp_path, "hello", "blue")
+        assert (found["errors"], found["messages"]) == ([], 4)
+        queries = []
+        for name in ("c1", "c1-fork-1", "c1-fork-2"):
+            kept = http.get(f"/api/crew/conversations/{name}").json()["exchanges"]
+            queries.append([one["query"] for one in kept])
+    assert queries == [["hi", "hello"], ["hi", "hello"], ["hi", "blue"]]
+
+
 def test_openai(tmp_path: Path):
     """Its client checks each event of a stream against the whole response."""
     with serving(crew_at(tmp_path)) as server:

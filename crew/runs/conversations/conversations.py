@@ -110,11 +110,13 @@ class Conversations:
             await log.set_metadata(owner, conversation_id, metadata)
         return await self.get(user_id, conversation_id)
 
-    async def fork(self, user_id: str, conversation_id: str, through: int) -> Conversation:
-        """Begin another one with its exchanges up to a number.
+    async def fork(
+        self, user_id: str, conversation_id: str, through: int, new_id: str = ""
+    ) -> Conversation:
+        """Begin another one with its exchanges up to a number; `new_id`: its id, else a new one.
 
         Raises:
-            UnknownConversation: there is none.
+            UnknownConversation: there is none, or one of the new id.
             NotForkable: it has no such number yet.
         """
         if through > (newest := (await self.get(user_id, conversation_id)).started):
@@ -123,7 +125,7 @@ class Conversations:
             )
         now = self.store.now()
         owner, time = owner_of(user_id), rfc3339(now)
-        copy = Conversation(owner, new_run_id(now), time, time)
+        copy = Conversation(owner, new_id or new_run_id(now), time, time)
         if not await self.store.conversations.fork(owner, conversation_id, through, copy):
             raise UnknownConversation(conversation_id)
         return await self.get(user_id, copy.conversation_id)

@@ -24,6 +24,7 @@ from server.http.sse import HEADERS, EventStream
 from server.protocols.agui.fold import AguiFold
 from server.protocols.agui.interrupts import answer_text, reply_to
 from server.protocols.answers import pause_at, resume_with
+from server.protocols.branches import branch_for, thread_of
 from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
 from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
 from server.protocols.pauses import (
@@ -77,7 +78,8 @@ async def run_agent(request: Request) -> Response | EventStream:
         if data.get("resume"):
             return await _resumed(request, thread_id, data["resume"]), None
         await _require_no_pause(request, thread_id)
-        return start_from(request, heard, thread_id, deltas=True)
+        branch = await branch_for(request, thread_id, heard.messages)
+        return start_from(request, heard, branch, deltas=True)
 
     try:
         started = await begin_once(request, data, decide, ("agui", thread_id, run_id))
@@ -110,7 +112,7 @@ async def follow_agent(request: Request) -> Response | EventStream:
         raise bad_request([("Last-Event-ID", "is ahead of the log")])
     if after == newest and row.status != "running":
         return Response(status_code=204)
-    thread_id = row.conversation_id or row.source_name or run_id
+    thread_id = thread_of(row.conversation_id) or row.source_name or run_id
     # an answer that is under way comes whole: the client has an unknown part of it
     form = _form(request, run_id, thread_id, after, comes_back=after > 0)
     return stream_of(request, run_id, after, form, deltas=False, ends=False)
@@ -174,7 +176,8 @@ async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequ
         raise bad_request([("resume", "all answers must be to the interrupts of one run")])
     ((run_id, seq),) = places
     row = await own_run(request, run_id)
-    if thread_id not in (row.conversation_id, row.source_name):
+    names = (row.conversation_id, thread_of(row.conversation_id), row.source_name)
+    if thread_id not in names:
         raise HttpProblem(409, "these interrupts are of another thread")
     pause = await pause_at(request, run_id, seq)
     asked = pause_calls(run_id, pause, "")

@@ -26,6 +26,7 @@ from server.protocols.answers import (
     resume_with,
     segment_of,
 )
+from server.protocols.branches import branch_for, branches_of
 from server.protocols.clients import ClientWords, begin_once, read_object, start_from
 from server.protocols.folds import REPLAYED, FoldedForm, Frame, live_agents, speech_of, stream_of
 from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
@@ -111,11 +112,16 @@ async def _at_work(request: Request, chat_id: str) -> RunRow | None:
     services, caller = services_of(request), caller_of(request)
     # names of chats are each owner's own, an administrator's too
     owner = caller.owner
-    wanted = RunFilter(status="running", owner=owner, source_name=chat_id)
-    if services.runs.crew.config.conversations is not None:
-        wanted = RunFilter(status="running", owner=owner, conversation_id=chat_id)
-    rows = await services.runs.store.rows(wanted, 1)
-    return rows[0] if rows else None
+    if services.runs.crew.config.conversations is None:
+        wanted = RunFilter(status="running", owner=owner, source_name=chat_id)
+        rows = await services.runs.store.rows(wanted, 1)
+        return rows[0] if rows else None
+    names = [one.conversation_id for one in await branches_of(request, chat_id)]
+    for name in reversed(names):
+        wanted = RunFilter(status="running", owner=owner, conversation_id=name)
+        if rows := await services.runs.store.rows(wanted, 1):
+            return rows[0]
+    return None
 
 
 def _heard(messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
@@ -155,16 +161,16 @@ async def _asked(
 ) -> tuple[RunRequest, Source | None]:
     if messages[-1].get("role") == "assistant":
         return await _approved(request, messages[-1]), None
-    run_id = await paused_run(request, chat_id) or await _paused_before(request, messages)
-    if is_again and (run_id is not None or services_of(request).runs.crew.config.conversations):
-        text = "what was said in this chat is kept: ask again instead of having it said anew"
-        raise HttpProblem(409, text)
+    branch = await branch_for(request, chat_id, heard.messages, again=is_again)
+    run_id = await paused_run(request, branch) or await _paused_before(request, messages)
+    if is_again and run_id is not None:
+        raise HttpProblem(409, "the run waits for an answer: it cannot be asked anew meanwhile")
     if run_id is not None and heard.messages:
         pause = await pause_at(request, run_id)
         if pause.metadata.get("question") in ("approval", "unknown_outcome"):
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
         return await answer_to(request, run_id, heard.messages[-1][1], deltas=True), None
-    return start_from(request, heard, chat_id, deltas=True)
+    return start_from(request, heard, branch, deltas=True)
 
 
 async def _paused_before(request: Request, messages: list[dict[str, Any]]) -> str | None:

@@ -13,6 +13,7 @@ from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.answers import answer_to, paused_run
+from server.protocols.branches import branch_for
 from server.protocols.clients import begin_once, hear, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
@@ -58,9 +59,10 @@ async def complete(request: Request) -> Response | EventStream:
     conversation = named_conversation(request)
 
     async def decide() -> tuple[RunRequest, Source | None]:
-        run_id = await paused_run(request, conversation)
+        branch = await branch_for(request, conversation, heard.messages)
+        run_id = await paused_run(request, branch)
         if run_id is None:
-            return start_from(request, heard, conversation, deltas=streams)
+            return start_from(request, heard, branch, deltas=streams)
         if not heard.messages or heard.messages[-1][0] != "user":
             raise bad_request([("messages", "the last one must be the user's")])
         return await answer_to(request, run_id, heard.messages[-1][1], deltas=streams), None

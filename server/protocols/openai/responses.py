@@ -24,6 +24,7 @@ from server.protocols.answers import (
     resume_with,
     segment_of,
 )
+from server.protocols.branches import branch_behind, branch_for
 from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
@@ -225,6 +226,7 @@ async def _asked(
     if conversation is not None and not isinstance(conversation, str):
         raise bad_request([("conversation", "is an id, or an object with one")])
     conversation = conversation or named_conversation(request)
+    conversation = await branch_for(request, conversation, heard.messages)
     paused = await paused_run(request, conversation)
     if (previous := data.get("previous_response_id")) is not None:
         run_id, begun = await _known(request, previous)
@@ -237,7 +239,7 @@ async def _asked(
         else:
             before = await _before(request, run_id)
             heard.messages = [*before, *heard.messages]
-            conversation = conversation or row.conversation_id or None
+            conversation = conversation or await branch_behind(request, row)
     if paused is not None:
         text = heard.messages[-1][1] if heard.messages else ""
         if not text:

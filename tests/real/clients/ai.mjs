@@ -29,6 +29,12 @@ if (asked.length) {
   await chat.addToolApprovalResponse({ id: asked[0].approval.id, approved: true });
   await done;
 }
+if (process.argv[4]) {
+  // a second message, an answer wanted anew, and that message edited
+  await chat.sendMessage({ text: process.argv[4] });
+  await chat.regenerate();
+  await chat.sendMessage({ text: process.argv[5], messageId: chat.messages[2].id });
+}
 const parts = chat.lastMessage.parts;
 console.log(JSON.stringify({
   text: parts.filter(part => part.type === "text").map(part => part.text).join(""),
