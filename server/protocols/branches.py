@@ -24,7 +24,7 @@ MAX_BRANCHES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class HistoryFit:
     """A conversation, and how far a client's history is that of it."""
 
     conversation_id: str
@@ -112,7 +112,7 @@ async def branch_for(
         # where the beginning is left out, the others tell; of equal ones the newest is meant
         alike = shared, sum(each in queries for each in said)
         if alike >= likeness:
-            best, likeness = Branch(one.conversation_id, exchanges, shared), alike
+            best, likeness = HistoryFit(one.conversation_id, exchanges, shared), alike
     if best is None or not best.is_left(said, text) or not (best.shared or again):
         return conversation if best is None else best.conversation_id
     name = _name(conversation, len(known))

@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.journal.records.conversations import Exchange
-from server.protocols.branches import Branch, shared_exchanges, thread_of
+from server.protocols.branches import HistoryFit, shared_exchanges, thread_of
 
 TEXTS = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=8)
 DIFFERENT = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=8, unique=True)
 
 
-def branch_of(queries: list[str], said: list[str], *, is_open: bool = False) -> Branch:
+def branch_of(queries: list[str], said: list[str], *, is_open: bool = False) -> HistoryFit:
     ends = ["2026-01-01T00:00:00.000Z"] * len(queries)
     if is_open:
         ends[-1] = ""
@@ -18,7 +18,7 @@ def branch_of(queries: list[str], said: list[str], *, is_open: bool = False) -> 
         Exchange(number, f"r{number}", query, "x", "a", "A", "done", "", end)
         for number, (query, end) in enumerate(zip(queries, ends, strict=True), 1)
     ]
-    return Branch("c1", exchanges, shared_exchanges(queries, said))
+    return HistoryFit("c1", exchanges, shared_exchanges(queries, said))
 
 
 @given(TEXTS, st.lists(st.tuples(st.integers(0, 8), st.text("xyz", min_size=1)), max_size=4))
