@@ -104,7 +104,8 @@ async def branch_for(
         return conversation
     *said, text = said
     known = await branches_of(request, conversation)
-    best, likeness = None, (0, 0)
+    best: HistoryFit | None = None
+    likeness = 0, 0
     for one in known:
         exchanges = await runs.conversations.all_exchanges(user, one.conversation_id)
         queries = [each.query for each in exchanges]

@@ -10,7 +10,7 @@ TEXTS = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=8)
 DIFFERENT = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=8, unique=True)
 
 
-def branch_of(queries: list[str], said: list[str], *, is_open: bool = False) -> HistoryFit:
+def fit_of(queries: list[str], said: list[str], *, is_open: bool = False) -> HistoryFit:
     ends = ["2026-01-01T00:00:00.000Z"] * len(queries)
     if is_open:
         ends[-1] = ""
@@ -27,36 +27,36 @@ def test_who_repeats_all_has_not_gone_back(queries: list[str], others: list[tupl
     said = list(queries)
     for place, text in others:
         said.insert(place, text)
-    branch = branch_of(queries, said)
-    assert branch.shared == len(queries)
-    assert not branch.is_left(said, "next")
+    fit = fit_of(queries, said)
+    assert fit.shared == len(queries)
+    assert not fit.is_left(said, "next")
 
 
 @given(DIFFERENT, st.data())
 def test_who_leaves_out_what_is_old_has_not_gone_back(queries: list[str], data: st.DataObject):
     said = queries[data.draw(st.integers(0, len(queries) - 1)) :]
-    assert not branch_of(queries, said).is_left(said, "next")
+    assert not fit_of(queries, said).is_left(said, "next")
 
 
 @given(TEXTS, st.data())
 def test_who_repeats_only_the_first_has_gone_back(queries: list[str], data: st.DataObject):
     said = queries[: data.draw(st.integers(0, len(queries) - 1))]
-    branch = branch_of(queries, said)
-    assert branch.shared == len(said)
-    assert branch.is_left(said, "next")
+    fit = fit_of(queries, said)
+    assert fit.shared == len(said)
+    assert fit.is_left(said, "next")
 
 
 @given(TEXTS)
 def test_the_same_again_while_it_is_at_work(queries: list[str]):
     said = queries[:-1]
-    assert not branch_of(queries, said, is_open=True).is_left(said, queries[-1])
-    assert branch_of(queries, said, is_open=True).is_left(said, "something else")
+    assert not fit_of(queries, said, is_open=True).is_left(said, queries[-1])
+    assert fit_of(queries, said, is_open=True).is_left(said, "something else")
 
 
 def test_texts_that_are_changed_on_the_way():
     """As by a client that adds documents to the newest message only: it is not gone back."""
     said = ["one", "two"]
-    assert not branch_of(["one with text", "two with text"], said).is_left(said, "three with text")
+    assert not fit_of(["one with text", "two with text"], said).is_left(said, "three with text")
 
 
 def test_names():
