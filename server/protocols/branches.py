@@ -99,8 +99,8 @@ async def branch_for(
     if not conversation or runs.crew.config.conversations is None:
         return conversation
     said = [runs.crew.secrets.mask(text) for role, text in messages if role == "user"]
-    if not said or (len(messages) == 1 and not again):
-        # a client that repeats nothing
+    repeats = len(messages) > 1 or again
+    if not repeats or not messages or messages[-1][0] != "user":
         return conversation
     *said, text = said
     known = await branches_of(request, conversation)
@@ -114,8 +114,11 @@ async def branch_for(
         alike = shared, sum(each in queries for each in said)
         if alike >= likeness:
             best, likeness = HistoryFit(one.conversation_id, exchanges, shared), alike
-    if best is None or not best.is_left(said, text) or not (best.shared or again):
-        return conversation if best is None else best.conversation_id
+    if best is None:
+        return conversation
+    if not best.is_left(said, text) or (said and not best.shared):
+        # it has not gone back, or says all in other words than those that were sent
+        return best.conversation_id
     name = _name(conversation, len(known))
     if len(known) > MAX_BRANCHES or len(name) > MAX_ID:
         raise HttpProblem(409, "this chat was changed too often; begin another one")

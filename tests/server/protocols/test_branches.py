@@ -15,7 +15,7 @@ def fit_of(queries: list[str], said: list[str], *, is_open: bool = False) -> His
     if is_open:
         ends[-1] = ""
     exchanges = [
-        Exchange(number, f"r{number}", query, "x", "a", "A", "done", "", end)
+        Exchange(number, f"r{number}", query, "x", "a", "A", "completed", "", end)
         for number, (query, end) in enumerate(zip(queries, ends, strict=True), 1)
     ]
     return HistoryFit("c1", exchanges, shared_exchanges(queries, said))
