@@ -30,7 +30,8 @@ def open_doors(settings: ServerSettings) -> Sequence[Door]:
         names = (*DEFAULT, "mcp") if has_mcp else DEFAULT
     for name in names:
         if name not in DOORS:
-            raise SettingsError(f"CREW_DOORS: {near_or_all(name, DOORS)}")
+            wrong = near_or_all(name, DOORS, "protocol")
+            raise SettingsError(f"CREW_DOORS: {wrong}")
     opened = []
     for name in dict.fromkeys(names):
         module, function = DOORS[name]

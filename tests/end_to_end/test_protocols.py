@@ -161,7 +161,8 @@ def test_a_conversation_of_chat_completions(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("doors", "status", "words"), [("", 404, ""), ("openai", 200, ""), ("opnai", 2, "did you mean")]
+    ("doors", "status", "words"),
+    [("", 404, ""), ("openai", 200, ""), ("opnai", 2, "no protocol 'opnai'; did you mean")],
 )
 def test_which_doors_are_open(doors: str, status: int, words: str, tmp_path: Path):
     folder = crew_at(tmp_path)

@@ -18,9 +18,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_lower_case[found[0]] if found else None
 
 
-def near_or_all(word: str, known: Collection[str]) -> str:
-    """Return, in words, that there is no such tool, and the one that is near; else all tools."""
-    near, text = nearest(word, known), f"there is no tool {word!r}"
+def near_or_all(word: str, known: Collection[str], kind: str = "tool") -> str:
+    """Return, in words, that there is none of a kind, and the one that is near; else all."""
+    near, text = nearest(word, known), f"there is no {kind} {word!r}"
     if near is not None:
         return f"{text}; did you mean {near!r}?"
-    return f"{text}; the tools are: {', '.join(known) or 'none'}"
+    return f"{text}; the {kind}s are: {', '.join(known) or 'none'}"
