@@ -104,12 +104,12 @@ def start_from(
 ) -> tuple[StartRequest, Source | None]:
     """Return what starts a run: the last message of the user, with those before it.
 
-    In a crew with conversations, what a client repeats of one is not read: the store has it.
+    In a crew with conversations, what a client repeats of one no model is shown: the store has it.
 
     Args:
         request: the client's.
         heard: its messages; gets what is ignored.
-        conversation: the client's name for it.
+        conversation: that it goes on with; where the crew keeps none, the client's name for it.
         deltas: text is wanted as it is written.
 
     Returns:
