@@ -56,22 +56,31 @@ async def test_a_real_server(name: str, tmp_path: Path):
     arguments = {key: value.replace("FOLDER", str(tmp_path)) for key, value in given.items()}
     entry = entry_of(name, tmp_path)
     options: dict[str, Any] = {"sandbox": "off", "startup_seconds": 60, "timeout_seconds": 60}
+    others = psutil.Process().children()
     async with tools_of("mcp", tmp_path, retries=0, **options, **entry) as tools:
         assert len(tools) == count, sorted(tools)
         call = tools[f"T_{tool}"]
         first = await call(**arguments)
         assert shown in first.output, first
-        for child in psutil.Process().children(recursive=True):
-            child.kill()
+        end_children(others)
         # the call in between may be told that it is gone
         while shown not in (again := await call(**arguments)).output:
             assert again.status == "error", again
+
+
+def end_children(others: list[psutil.Process]) -> None:
+    """End what has started since; `others`: what serves other tests, too."""
+    for child in psutil.Process().children():
+        if child not in others:
+            for one in (*child.children(recursive=True), child):
+                one.kill()
 
 
 async def test_a_real_server_dies_in_the_middle_of_a_call(tmp_path: Path):
     """The call has its one result, which says that it was sent."""
     entry = entry_of("everything", tmp_path)
     options: dict[str, Any] = {"sandbox": "off", "startup_seconds": 60, "timeout_seconds": 60}
+    others = psutil.Process().children()
     async with tools_of("mcp", tmp_path, retries=0, **options, **entry) as tools:
         slow = tools["T_trigger-long-running-operation"]
         begun = asyncio.Event()
@@ -83,8 +92,7 @@ async def test_a_real_server_dies_in_the_middle_of_a_call(tmp_path: Path):
         slow.on_event = hear
         calling = asyncio.create_task(slow(duration=600, steps=600))
         await begun.wait()
-        for child in psutil.Process().children(recursive=True):
-            child.kill()
+        end_children(others)
         result = await calling
         assert (result.status, result.facts.get("sent")) == ("error", True), result
         assert (await tools["T_echo"](message="back")).status == "success"

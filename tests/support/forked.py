@@ -85,8 +85,12 @@ def _run_forked(request: dict[str, Any], files: tuple[IO[str], ...]) -> int:
     fds, body = [*(one.fileno() for one in files), writing], json.dumps(request).encode()
     try:
         socket.send_fds(_forking()[0], [body], fds)
-    except BrokenPipeError:
+    except (BrokenPipeError, ConnectionResetError):
         # a test has ended it with other processes
+        gone, process = _forking()
+        gone.close()
+        process.kill()
+        process.wait()
         _forking.cache_clear()
         socket.send_fds(_forking()[0], [body], fds)
     os.close(writing)
