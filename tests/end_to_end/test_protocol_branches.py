@@ -122,7 +122,7 @@ def test_an_older_response(tmp_path: Path):
     with serving(crew_at(tmp_path)) as server, client(server) as http:
         one = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none")
         first = one.responses.create(model="test-crew", input="one", conversation="c1")
-        names = {"model": "test-crew", "previous_response_id": first.id}
+        names: Any = {"model": "test-crew", "previous_response_id": first.id}
         one.responses.create(**names, input="two")
         one.responses.create(**names, input="other")
         assert kept(http) == ["one", "two"]
