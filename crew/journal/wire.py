@@ -39,6 +39,10 @@ WITH_PARTS = frozenset(
 RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "cost", "duration_seconds")
 
 
+# who speaks: agent, group, task of a plan, call of the agent as a tool; "" for none
+Speaker = tuple[str, str, str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class RunEvent:
     """An event as clients get it."""
@@ -59,6 +63,13 @@ class RunEvent:
     def ends_segment(self) -> bool:
         """Whether it is the last event of a segment."""
         return self.type in LAST_OF_SEGMENT
+
+    @property
+    def speaker(self) -> Speaker:
+        """Who it is of."""
+        data = self.metadata
+        parts = data.get("group"), data.get("task"), data.get("call")
+        return data.get("agent_id") or "", parts[0] or "", parts[1] or "", parts[2] or ""
 
     @classmethod
     def of_record(cls, record: Record) -> "RunEvent":

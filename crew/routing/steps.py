@@ -16,6 +16,8 @@ Why = Literal[
     "no_answer",
 ]
 EndReason = Literal["terminal", "signal", "output", "no_next_agent", "no_answer"]
+# why a run ends before its agents have done their work
+LIMIT_REASONS = frozenset({"max_handoffs", "max_rounds", "budget"})
 
 
 @dataclass(frozen=True, slots=True)

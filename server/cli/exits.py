@@ -10,6 +10,7 @@ import typer
 
 from crew.config.problems import Problem
 from crew.config.report import render_problem
+from crew.routing.steps import LIMIT_REASONS
 from tools.text.texts import visible
 
 Folder = Annotated[
@@ -21,7 +22,6 @@ Folder = Annotated[
     ),
 ]
 HERE = Path()
-LIMITS = frozenset({"max_handoffs", "max_rounds", "budget"})
 
 
 class Exit(IntEnum):
@@ -53,7 +53,7 @@ def exit_code_of(status: str, reason: str | None) -> Exit:
         case "cancelled":
             return Exit.STOPPED
         case _:
-            return Exit.STOPPED if reason in LIMITS else Exit.GOOD
+            return Exit.STOPPED if reason in LIMIT_REASONS else Exit.GOOD
 
 
 def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:

@@ -78,7 +78,7 @@ async def parse_run_request(
     body = check_body(QueryBody, data)
     user_id = user_of(request, body.user_id)
     if body.run_id is not None:
-        _check_length(body.query, settings)
+        check_length(body.query, settings)
         _require_answer(body)
         answer = _answer_of(body, caller)
         return ResumeRequest(body.run_id, answer, read_attachments(body.attachments))
@@ -106,7 +106,7 @@ def start_of(
     """Return what a body asks for; raises HttpProblem."""
     if not body.query and not body.attachments:
         raise bad_request([("query", "is missing")])
-    _check_length(body.query, settings)
+    check_length(body.query, settings)
     if body.conversation_id is not None and body.history:
         raise bad_request([("history", "is that of the conversation, when one is given")])
     start = body.resume_agent_id
@@ -187,7 +187,7 @@ async def parse_answer(
 ) -> ResumeRequest:
     """Parse the answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = check_body(AnswerBody, await read_json(request, settings))
-    _check_length(body.query, settings)
+    check_length(body.query, settings)
     _require_answer(body)
     return ResumeRequest(run_id, answer_of_body(body, caller), read_attachments(body.attachments))
 
@@ -310,11 +310,12 @@ def _object_or_text(text: str) -> dict[str, Any]:
     return {"query": text}
 
 
-def _check_length(text: str, settings: CrewSettings) -> None:
+def check_length(text: str, settings: CrewSettings, name: str = "query") -> None:
+    """Raise HttpProblem for a text that is too long; `name`: its field."""
     limit = int(settings.max_input_size_kb * 1000)
     if len(text) > limit:
         wrong = f"has {len(text):,} characters; at most {limit:,} are allowed"
-        raise bad_request([("query", wrong)])
+        raise bad_request([(name, wrong)])
 
 
 def check_body(kind: type[B], data: Any) -> B:

@@ -7,12 +7,11 @@ from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownConversation, UnknownRun
 from server.http.callers.rights import caller_of, own_run, user_of
 from server.http.errors import HttpProblem, bad_request
-from server.http.requests import ResumeRequest
+from server.http.requests import ResumeRequest, check_length
 from server.http.services import services_of
 from server.protocols.pauses import (
     ELSEWHERE,
     CallReply,
-    PauseCall,
     answer_in_words,
     answer_with,
     pause_calls,
@@ -88,24 +87,16 @@ async def answer_to(
     if first.question == "unknown_outcome" and said not in AGAIN:
         raise HttpProblem(409, "a call may have acted already; answer `retry` or `skip`")
     is_yes = AGAIN.get(said, said in YES)
-    replies = [_reply(one, text, is_yes=is_yes) for one in questions]
+    reason = "" if is_yes else text
+    replies = [CallReply(one, is_yes, reason=reason) for one in questions]
     return resume_with(request, run_id, answer_with(replies, caller, deltas=deltas))
-
-
-def _reply(one: PauseCall, text: str, *, is_yes: bool) -> CallReply:
-    return CallReply(one, is_yes, reason="" if is_yes else text)
 
 
 def resume_with(request: Request, run_id: str, answer: Answer) -> ResumeRequest:
     """Return the request of an answer, within the limits of the API; raises HttpProblem."""
-    most = int(services_of(request).settings.max_input_size_kb * 1000)
-    texts = [answer.text]
-    for one in answer.decisions:
-        texts += [one.reason, one.result]
-    for text in texts:
-        if len(text) > most:
-            wrong = f"has {len(text):,} characters; at most {most:,} are allowed"
-            raise bad_request([("answer", wrong)])
+    given = [text for one in answer.decisions for text in (one.reason, one.result)]
+    for text in (answer.text, *given):
+        check_length(text, services_of(request).settings, "answer")
         if (error := text_error(text)) is not None:
             raise bad_request([("answer", error)])
     return ResumeRequest(run_id, answer)

@@ -6,7 +6,6 @@ cut or edited that, the exchanges before go on in a copy: of conversation C, C-f
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from starlette.requests import Request
 
@@ -23,29 +22,29 @@ MARK = re.compile(r"-fork-[1-9][0-9]*$")
 MAX_BRANCHES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFit:
-    """A conversation, and how far a client's history is that of it."""
+def has_gone_back(
+    exchanges: Sequence[Exchange], shared: int, said: Sequence[str], text: str
+) -> bool:
+    """Return whether a client has gone back behind the newest of some exchanges.
 
-    conversation_id: str
-    exchanges: Sequence[Exchange]
-    # so many of the first exchanges are in what the client repeats
-    shared: int
+    It may leave out old messages, and have some that the crew never got.
 
-    def is_left(self, said: Sequence[str], text: str) -> bool:
-        """Return whether the client has gone back behind the newest exchange.
-
-        A client may leave out old messages, and have some that the crew never got.
-        """
-        if self.shared == len(self.exchanges):
-            return False
-        newest, queries = self.exchanges[-1], [one.query for one in self.exchanges]
-        if not newest.ended_at and newest.query == text and self.shared == len(queries) - 1:
-            # the same request again, whose run is at work or waits
-            return False
-        if said.count(newest.query) >= queries.count(newest.query):
-            return False
-        return len(said) < sum(len(one.words_of_person) for one in self.exchanges)
+    Args:
+        exchanges: of the conversation.
+        shared: so many of the first are in what the client repeats.
+        said: that, of the user.
+        text: what the user says now.
+    """
+    if shared == len(exchanges) or (said and not shared):
+        # nothing is missing, or all is in other words than those that were sent
+        return False
+    newest, queries = exchanges[-1], [one.query for one in exchanges]
+    if not newest.ended_at and newest.query == text and shared == len(exchanges) - 1:
+        # the same request again, whose run is at work or waits
+        return False
+    if said.count(newest.query) >= queries.count(newest.query):
+        return False
+    return len(said) < sum(len(one.words_of_person) for one in exchanges)
 
 
 def shared_exchanges(queries: Sequence[str], said: Sequence[str]) -> int:
@@ -104,28 +103,24 @@ async def branch_for(
         return conversation
     *said, text = said
     known = await branches_of(request, conversation)
-    best: HistoryFit | None = None
-    likeness = 0, 0
+    best, exchanges, likeness = conversation, [], (0, 0)
     for one in known:
-        exchanges = await runs.conversations.all_exchanges(user, one.conversation_id)
-        queries = [each.query for each in exchanges]
-        shared = shared_exchanges(queries, said)
+        found = await runs.conversations.all_exchanges(user, one.conversation_id)
+        queries = [each.query for each in found]
         # where the beginning is left out, the others tell; of equal ones the newest is meant
-        alike = shared, sum(each in queries for each in said)
+        alike = shared_exchanges(queries, said), sum(each in queries for each in said)
         if alike >= likeness:
-            best, likeness = HistoryFit(one.conversation_id, exchanges, shared), alike
-    if best is None:
-        return conversation
-    if not best.is_left(said, text) or (said and not best.shared):
-        # it has not gone back, or says all in other words than those that were sent
-        return best.conversation_id
+            best, exchanges, likeness = one.conversation_id, found, alike
+    shared, _ = likeness
+    if not has_gone_back(exchanges, shared, said, text):
+        return best
     name = _name(conversation, len(known))
     if len(known) > MAX_BRANCHES or len(name) > MAX_ID:
         raise HttpProblem(409, "this chat was changed too often; begin another one")
     require(request, "run")
-    through = best.exchanges[best.shared - 1].number if best.shared else 0
+    through = exchanges[shared - 1].number if shared else 0
     try:
-        await runs.conversations.fork(user, best.conversation_id, through, name)
+        await runs.conversations.fork(user, best, through, name)
     except UnknownConversation:
         # another request has made it meanwhile, or deleted the conversation
         return await branch_for(request, conversation, messages, again=again)

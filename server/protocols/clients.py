@@ -20,8 +20,7 @@ from server.http.requests import RunRequest, StartRequest, check_body, read_json
 from server.http.services import services_of
 
 # of a conversation of the client that the crew does not keep; it stands with the run
-MAX_LABEL = 128
-LABEL_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-")
+LABEL = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 IGNORED, MAX_IGNORED = "X-Crew-Ignored", 50
 NAME = re.compile(r"[A-Za-z0-9_.\[\] -]{1,60}")
 # how it is sent is no part of what is asked
@@ -42,6 +41,12 @@ class ClientWords:
     def ignore(self, given: Mapping[str, Any], names: Iterable[str]) -> None:
         """Note the fields of these names that are given and say something."""
         self.ignored += [name for name in names if given.get(name) not in (None, [], {}, "")]
+
+    def last_words(self) -> str:
+        """Return what the user says now; raises HttpProblem where the last words are another's."""
+        if not self.messages or self.messages[-1][0] != "user":
+            raise bad_request([("messages", "the last one must be the user's")])
+        return self.messages[-1][1]
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
@@ -117,9 +122,7 @@ def start_from(
     """
     services, caller = services_of(request), caller_of(request)
     crew = services.runs.crew
-    if not heard.messages or heard.messages[-1][0] != "user":
-        raise bad_request([("messages", "the last one must be the user's")])
-    *history, (_, text) = heard.messages
+    text, history = heard.last_words(), heard.messages[:-1]
     data: dict[str, Any] = {"query": text, "deltas": deltas}
     source = None
     if conversation and crew.config.conversations is not None:
@@ -136,7 +139,7 @@ def start_from(
 
 def label_of(conversation: str) -> str:
     """Return a client's name for a conversation; raises HttpProblem for one that cannot be."""
-    if len(conversation) > MAX_LABEL or not set(conversation) <= LABEL_CHARACTERS:
+    if LABEL.fullmatch(conversation) is None:
         text = "is 1 to 128 of the characters A to Z, a to z, 0 to 9, _, ., : and -"
         raise bad_request([("conversation", text)])
     return conversation

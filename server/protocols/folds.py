@@ -15,21 +15,20 @@ from starlette.responses import Response
 from crew.crew import Crew
 from crew.journal.wire import RunEvent
 from crew.routing.graph import END
-from server.http.callers.rights import caller_of, token_limits
-from server.http.endpoints.starting import Started, wait_for_end
+from crew.routing.steps import LIMIT_REASONS
+from server.http.endpoints.starting import Started, open_stream, wait_for_end
 from server.http.errors import HttpProblem
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.speech import Speech
 
-REPLAYED = (b"idempotency-replayed", b"true")
 # a run has begun: the same request again would begin another one
 BEGUN = {"X-Should-Retry": "false"}
 GOING_DOWN = "this server is going down; come back, the run goes on"
 CANNOT_READ = "the events cannot be read now; come back later"
 
 # a run that one of these has ended has no whole answer
-LIMITS = frozenset({"max_rounds", "max_handoffs", "budget", "no_answer"})
+CUT_SHORT = LIMIT_REASONS | {"no_answer"}
 
 
 class Frame(NamedTuple):
@@ -54,9 +53,14 @@ class Fold(Protocol):
 Write = Callable[[Frame, int | None], bytes]
 
 
-def data_line(frame: Frame, place: int | None = None) -> bytes:
-    """Return a frame as server-sent data."""
-    return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
+def data_line(document: Any) -> bytes:
+    """Return a document as server-sent data."""
+    return b"data: " + to_json(document, inf_nan_mode="null") + b"\n\n"
+
+
+def write_until_done(frame: Frame, place: int | None = None) -> bytes:
+    """Return a frame of a stream that says where it ends, as OpenAI's and the AI SDK's do."""
+    return b"data: [DONE]\n\n" if frame.document is None else data_line(frame.document)
 
 
 class FoldedForm:
@@ -142,16 +146,12 @@ def stream_of(
         ends: the stream ends with the segment.
         needed: the run needs it until then; not who only looks on.
     """
-    services, limits, name = services_of(request), token_limits(request), caller_of(request).name
-    limits.check_stream(name)
-    return EventStream(
-        services.runs,
-        services.listeners,
+    return open_stream(
+        request,
         run_id,
         0,
         form,
         deltas=deltas,
-        slot=limits.stream(name),
         segment=before if ends else None,
         needed=ends and needed,
         headers=headers,

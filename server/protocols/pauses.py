@@ -137,6 +137,13 @@ def question_of(questions: Sequence[PauseCall], *, says_how: bool = False) -> st
     return "\n".join([*lines, "", how] if says_how else lines)
 
 
+def say_question(text: str, questions: Sequence[PauseCall], *, says_how: bool = False) -> str:
+    """Return what was said before a pause, and what that asks; see `question_of`."""
+    asked = question_of(questions, says_how=says_how)
+    # words of an agent are the question themselves
+    return f"{text}\n\n{asked}" if text and questions[0].is_about_call else asked
+
+
 def parse_place(text: str) -> tuple[str, int, str] | None:
     """Return run, number of the pause, and key of a name; None for others."""
     found = PLACE.fullmatch(text)

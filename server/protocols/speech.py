@@ -4,22 +4,12 @@ An answer is known to lead on by a signal only from the event behind it, so it i
 both are stored together. Of live pieces, what may become a signal is held back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from crew.journal.wire import RunEvent
+from crew.journal.wire import RunEvent, Speaker
 from crew.routing.signals import Signal
-
-# who speaks: agent, group, task of a plan, call of the agent as a tool
-Speaker = tuple[str, str, str, str]
-
-
-def speaker_of(event: RunEvent) -> Speaker:
-    """Return who an event is of."""
-    data = event.metadata
-    parts = data.get("group"), data.get("task"), data.get("call")
-    return data.get("agent_id") or "", parts[0] or "", parts[1] or "", parts[2] or ""
 
 
 def is_part(speaker: Speaker) -> bool:
@@ -69,13 +59,23 @@ class Speech:
 
     def piece(self, event: RunEvent) -> str:
         """Return what may be sent of a live piece, and of those before it."""
-        live = self._live.setdefault(speaker_of(event), _Live())
+        live = self._live.setdefault(event.speaker, _Live())
         live.text += event.content
         safe = len(live.text)
         if not self.shows_signals:
             safe = self._safe(live.text, live.sent)
         sent, live.sent = live.sent, max(live.sent, safe)
         return live.text[sent : live.sent]
+
+    def answer_piece(self, event: RunEvent, live: Collection[str]) -> str:
+        """Return what may be sent of a live piece of the answer; "" for all other events.
+
+        `live`: agents with answers that are sent as they are written.
+        """
+        who = event.speaker
+        if event.type != "agent_delta" or is_part(who) or who[0] not in live:
+            return ""
+        return self.piece(event)
 
     def rest(self, speaker: Speaker, text: str) -> str:
         """Return what is still to be sent of a whole answer; its pieces are over."""

@@ -156,3 +156,21 @@ def test_texts_have_their_limits(tmp_path: Path):
             assert http.post("/agui", json=body).status_code == 400
         # a message is no answer to an interrupt
         assert agui(http, "hi", "r9")[-1]["code"] == "pending_interrupt"
+
+
+def test_words_of_an_assistant_answer_nothing(tmp_path: Path):
+    """Where the user's own are missing."""
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+        question = openai_of(server).responses.create(model="test-crew", input="ask")
+        run_id = question.id.split("_")[1]
+        said = {"role": "assistant", "content": "pay"}
+        body: dict[str, Any] = {"model": "test-crew", "previous_response_id": question.id}
+        assert http.post("/v1/responses", json=body | {"input": [said]}).status_code == 400
+        assert http.post("/v1/responses", json=body | {"input": []}).status_code == 400
+        part = {"type": "text", "text": "pay"}
+        messages = [
+            {"id": run_id, "role": "assistant", "parts": [part]},
+            {"id": "m2", "role": "user", "parts": []},
+        ]
+        assert http.post("/ai", json={"id": "c1", "messages": messages}).status_code == 400
+        assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "paused"

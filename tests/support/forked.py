@@ -6,6 +6,7 @@ has arguments, environment, folder, input and output of its own. `BIN / "crew"` 
 person does.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -87,10 +88,7 @@ def _run_forked(request: dict[str, Any], files: tuple[IO[str], ...]) -> int:
         socket.send_fds(_forking()[0], [body], fds)
     except (BrokenPipeError, ConnectionResetError):
         # a test has ended it with other processes
-        gone, process = _forking()
-        gone.close()
-        process.kill()
-        process.wait()
+        _end(*_forking())
         _forking.cache_clear()
         socket.send_fds(_forking()[0], [body], fds)
     os.close(writing)
@@ -104,7 +102,7 @@ def _run_forked(request: dict[str, Any], files: tuple[IO[str], ...]) -> int:
 
 @cache
 def _forking() -> "tuple[socket.socket, subprocess.Popen[bytes]]":
-    """Start the process that forks; it ends with this one, which closes the socket."""
+    """Start the process that forks; it ends with this one."""
     own, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_REQUEST)
     with its:
@@ -118,7 +116,15 @@ def _forking() -> "tuple[socket.socket, subprocess.Popen[bytes]]":
             # what ends the processes of a test is not for it
             start_new_session=True,
         )
+    atexit.register(_end, own, process)
     return own, process
+
+
+def _end(own: socket.socket, process: "subprocess.Popen[bytes]") -> None:
+    """End the process that forks, wherever it is."""
+    own.close()
+    process.kill()
+    process.wait()
 
 
 def _serve(requests: socket.socket) -> None:

@@ -11,12 +11,13 @@ from crew.crew import Crew
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import PAGE, RunRow
 from crew.journal.store import RunStore
+from crew.routing.steps import LIMIT_REASONS
 from crew.runs.errors import UnknownRun
 from crew.why.missed import last_way_to
 from crew.why.reading import ExplainedRun, explain_run
 from crew.why.steps import WhyStep
 from server.cli.commands.spent.costs import usd_text
-from server.cli.exits import HERE, LIMITS, Exit, Folder, fail
+from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load, open_to_look
 from server.cli.stored import find_run
 from tools.text.texts import visible, visible_json
@@ -105,7 +106,7 @@ async def _last_wrong(store: RunStore) -> RunRow:
     after: str | None = None
     found: RunRow | None = None
     while found is None and (page := await store.rows(RunFilter(), PAGE, after)):
-        wrong = (row for row in page if row.status == "failed" or row.reason in LIMITS)
+        wrong = (row for row in page if row.status == "failed" or row.reason in LIMIT_REASONS)
         found, after = next(wrong, None), page[-1].run_id
     if found is None:
         fail("no run has failed or met a limit; name one: crew why DIR last", Exit.USAGE)

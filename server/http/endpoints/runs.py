@@ -11,9 +11,11 @@ from crew.runs.errors import AlreadyStarted
 from server.http.bodies import ForkBody
 from server.http.callers.rights import caller_of, own_run, require, token_limits
 from server.http.endpoints.starting import (
+    REPLAYED,
     Started,
     answer_with_attached,
     goes_on,
+    open_stream,
     own_stream,
     start_or_resume,
     start_requested,
@@ -40,9 +42,6 @@ from server.http.services import Services, services_of
 from server.http.sse import EventForm, EventStream, cannot_read
 
 LAST_EVENT_ID = "Last-Event-ID"
-# of a request whose like has started what it asks for before
-REPLAYED = {"Idempotency-Replayed": "true"}
-REPLAYED_HEADERS = ((b"idempotency-replayed", b"true"),)
 
 
 async def stream(request: Request) -> EventStream | Response:
@@ -63,16 +62,17 @@ async def stream(request: Request) -> EventStream | Response:
         require(request, "read")
         run_id, deltas = followed
         await own_stream(request, run_id)
-        return _event_stream(request, run_id, 0, deltas=deltas)
+        return open_stream(request, run_id, 0, EventForm(run_id), deltas=deltas)
     token_limits(request).check_stream(caller_of(request).name)
     started = await start_requested(request)
-    return _event_stream(
+    return open_stream(
         request,
         started.run_id,
         started.before,
+        EventForm(started.run_id),
         deltas=started.deltas,
         segment=started.before,
-        replayed=started.replayed,
+        headers=started.headers,
     )
 
 
@@ -122,7 +122,7 @@ async def events(request: Request) -> EventStream | Response:
             _, after = parse_event_id(text, run_id, field)
             return await _continue(request, run_id, after, field, deltas=deltas)
     await own_stream(request, run_id)
-    return _event_stream(request, run_id, 0, deltas=deltas)
+    return open_stream(request, run_id, 0, EventForm(run_id), deltas=deltas)
 
 
 async def resume_run(request: Request) -> Response:
@@ -232,31 +232,4 @@ async def _continue(
         return Response(status_code=204)
     resumes.labels("resumed").inc()
     segment = after if ends else None
-    return _event_stream(request, run_id, after, deltas=deltas, segment=segment)
-
-
-def _event_stream(
-    request: Request,
-    run_id: str,
-    after: int,
-    *,
-    deltas: bool,
-    segment: int | None = None,
-    replayed: bool = False,
-) -> EventStream:
-    """See EventStream; raises HttpProblem if the caller has too many."""
-    services, limits, name = services_of(request), token_limits(request), caller_of(request).name
-    limits.check_stream(name)
-    runs, slot = services.runs, limits.stream(name)
-    form, headers = EventForm(run_id), REPLAYED_HEADERS if replayed else ()
-    return EventStream(
-        runs,
-        services.listeners,
-        run_id,
-        after,
-        form,
-        deltas=deltas,
-        slot=slot,
-        segment=segment,
-        headers=headers,
-    )
+    return open_stream(request, run_id, after, EventForm(run_id), deltas=deltas, segment=segment)

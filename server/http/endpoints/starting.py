@@ -14,7 +14,7 @@ from crew.journal.records.rows import RunRow
 from crew.runs.documents.attaching import GivenAttachment, attach
 from crew.runs.errors import AlreadyStarted, UnknownRun, key_taken
 from crew.runs.run import Run
-from server.http.callers.rights import caller_of, own_run, require
+from server.http.callers.rights import caller_of, own_run, require, token_limits
 from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.idempotency import idempotency_key, owned_key, ticket_key
 from server.http.requests import (
@@ -26,9 +26,12 @@ from server.http.requests import (
 )
 from server.http.responses import run_address
 from server.http.services import services_of
+from server.http.sse import EventStream, StreamForm
 
 T = TypeVar("T")
 CLIENT_GONE = 499
+# of a request whose like has started what it asks for before
+REPLAYED = {"Idempotency-Replayed": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,12 @@ class Started:
     run: Run | None = None
     # an earlier request has started it
     replayed: bool = False
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """What an answer says of that."""
+        given = REPLAYED if self.replayed else {}
+        return [(name.lower().encode(), value.encode()) for name, value in given.items()]
 
 
 async def start_requested(request: Request) -> Started:
@@ -149,6 +158,34 @@ async def own_stream(request: Request, run_id: str) -> RunRow:
         if record is not None and record.run_id == run_id:
             return row
     raise UnknownRun(run_id)
+
+
+def open_stream(
+    request: Request,
+    run_id: str,
+    after: int,
+    form: StreamForm,
+    *,
+    deltas: bool,
+    segment: int | None = None,
+    needed: bool | None = None,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+) -> EventStream:
+    """Return a stream of the caller, see EventStream; raises HttpProblem for too many."""
+    services, limits, name = services_of(request), token_limits(request), caller_of(request).name
+    limits.check_stream(name)
+    return EventStream(
+        services.runs,
+        services.listeners,
+        run_id,
+        after,
+        form,
+        deltas=deltas,
+        slot=limits.stream(name),
+        segment=segment,
+        needed=needed,
+        headers=headers,
+    )
 
 
 async def wait_for_end(

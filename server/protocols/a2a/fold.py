@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
 from server.protocols.a2a.parts import AGENT, USER, write_data, write_message
 from server.protocols.folds import Frame
-from server.protocols.pauses import pause_calls, question_of
-from server.protocols.speech import Speech, is_part, speaker_of
+from server.protocols.pauses import pause_calls, say_question
+from server.protocols.speech import Speech, is_part
 
 WORKING = "TASK_STATE_WORKING"
 ASKS = "TASK_STATE_INPUT_REQUIRED"
@@ -64,7 +65,7 @@ class TaskFold:
         return out
 
     def _of(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
-        who = speaker_of(event)
+        who = event.speaker
         match event.type:
             case "start":
                 return self._start(event)
@@ -124,13 +125,11 @@ class TaskFold:
         self._metadata |= {key: data[key] for key in known if key in data}
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
-            said = question_of(questions)
-            if questions[0].is_about_call and text:
-                said = f"{text}\n\n{said}"
+            said = say_question(text, questions)
             asked = [one.document() | {"schema": one.schema} for one in questions]
             pause = {"pause": self._pause.seq, "calls": asked}
             return [self._update(event, ASKS, {"text": said}, write_data(pause))]
-        if data["reason"] in ("cancelled", "abandoned"):
+        if status_of(data["reason"]) == "cancelled":
             return [self._update(event, CANCELED)]
         parts: list[dict[str, Any]] = [{"text": text}] if text else []
         if held is not None and held.metadata.get("output") is not None:

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,6 +24,7 @@ from server.protocols.a2a.methods import (
 )
 from server.protocols.a2a.problems import INVALID_PARAMS, NO_PUSH, UNSUPPORTED, A2aError
 from server.protocols.clients import read_object
+from server.protocols.folds import data_line
 
 Answer = Callable[[Request], Awaitable[Any]]
 NUMBERS = frozenset({"pageSize", "historyLength"})
@@ -74,7 +74,7 @@ async def _send(request: Request) -> Any:
 
 
 async def _stream(request: Request) -> EventStream:
-    return await stream_message(request, await read_object(request), _write, _fail)
+    return await stream_message(request, await read_object(request), data_line, _fail)
 
 
 async def _list(request: Request) -> Any:
@@ -90,7 +90,7 @@ async def _cancel(request: Request) -> Any:
 
 
 async def _subscribe(request: Request) -> EventStream:
-    return await subscribe(request, {"id": request.path_params["id"]}, _write, _fail)
+    return await subscribe(request, {"id": request.path_params["id"]}, data_line, _fail)
 
 
 async def _no_card(request: Request) -> Any:
@@ -114,9 +114,5 @@ def _parameters(request: Request) -> dict[str, Any]:
     return found
 
 
-def _write(result: dict[str, Any]) -> bytes:
-    return b"data: " + to_json(result, inf_nan_mode="null") + b"\n\n"
-
-
 def _fail(error: A2aError) -> bytes:
-    return _write(error.rest())
+    return data_line(error.rest())

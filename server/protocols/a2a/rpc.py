@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,6 +30,7 @@ from server.protocols.a2a.problems import (
     A2aKind,
 )
 from server.protocols.clients import read_object
+from server.protocols.folds import data_line
 
 PLAIN = {
     "SendMessage": send_message,
@@ -82,17 +82,13 @@ async def _answer(request: Request, data: dict[str, Any], id_: Any) -> Response 
     if method in STREAMS:
 
         def write(result: dict[str, Any]) -> bytes:
-            return _data({"jsonrpc": "2.0", "id": id_, "result": result})
+            return data_line({"jsonrpc": "2.0", "id": id_, "result": result})
 
         def fail(error: A2aError) -> bytes:
-            return _data(error.rpc(id_))
+            return data_line(error.rpc(id_))
 
         return await STREAMS[method](request, params or {}, write, fail)
     result = await PLAIN[method](request, params or {})
     if isinstance(result, Response):
         return result
     return JsonResponse({"jsonrpc": "2.0", "id": id_, "result": result})
-
-
-def _data(document: dict[str, Any]) -> bytes:
-    return b"data: " + to_json(document, inf_nan_mode="null") + b"\n\n"

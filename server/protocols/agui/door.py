@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,7 +25,7 @@ from server.protocols.agui.interrupts import answer_text, reply_to
 from server.protocols.answers import pause_at, resume_with
 from server.protocols.branches import branch_for, thread_of
 from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
-from server.protocols.folds import REPLAYED, FoldedForm, Frame, speech_of, stream_of
+from server.protocols.folds import FoldedForm, Frame, data_line, speech_of, stream_of
 from server.protocols.pauses import (
     CallReply,
     answer_in_words,
@@ -120,7 +119,7 @@ async def follow_agent(request: Request) -> Response | EventStream:
 
 def _stream(request: Request, started: Started, thread_id: str, heard: ClientWords) -> EventStream:
     form = _form(request, started.run_id, thread_id, started.before)
-    headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
+    headers = [*heard.headers, *started.headers]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
 
 
@@ -131,20 +130,16 @@ def _form(
 
     def write(frame: Frame, place: int | None) -> bytes:
         head = b"id: %s:%d\n" % (run_id.encode(), place) if place is not None else b""
-        return head + _data(frame.document)
+        return head + data_line(frame.document)
 
     def fail(text: str) -> bytes:
         error = {"type": "RUN_ERROR", "message": text, "code": "unavailable"}
-        return _data({**error, "metadata": {"crew": {"retryable": True}}})
+        return data_line({**error, "metadata": {"crew": {"retryable": True}}})
 
     def head() -> bytes:
-        return b"".join(_data(one) for one in fold.coming_back()) if comes_back else b""
+        return b"".join(data_line(one) for one in fold.coming_back()) if comes_back else b""
 
     return FoldedForm(fold, after, write, fail, head)
-
-
-def _data(document: Any) -> bytes:
-    return b"data: " + to_json(document, inf_nan_mode="null") + b"\n\n"
 
 
 def _name(data: dict[str, Any], name: str) -> str:
@@ -206,4 +201,4 @@ async def _failed(request: Request, error: Exception, thread_id: str, run_id: st
     begun = {"type": "RUN_STARTED", "threadId": thread_id, "runId": run_id}
     failed = {"type": "RUN_ERROR", "message": problem.detail, "code": code}
     headers = {name.decode(): value.decode() for name, value in HEADERS}
-    return Response(_data(begun) + _data(failed), headers=headers)
+    return Response(data_line(begun) + data_line(failed), headers=headers)

@@ -4,15 +4,15 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from crew.journal.wire import RunEvent
+from crew.journal.events import status_of
+from crew.journal.wire import RunEvent, Speaker
 from server.protocols.agui.interrupts import interrupts_of
 from server.protocols.folds import Frame
 from server.protocols.pauses import pause_calls
-from server.protocols.speech import Speaker, Speech, is_part, speaker_of
+from server.protocols.speech import Speech, is_part
 
 PROTOCOL = "1.0"
 # events that have a form of their own; all others are custom events that begin with `crew.`
-CANCELLED = frozenset({"cancelled", "abandoned"})
 # what a custom event has besides its metadata is no news
 LEFT_OUT = frozenset({"run_id", "seq", "agent_id"})
 
@@ -64,7 +64,7 @@ class AguiFold:
         return {"type": "MESSAGES_SNAPSHOT", "messages": list(self.messages)}
 
     def _live(self, event: RunEvent) -> list[Frame]:
-        who = speaker_of(event)
+        who = event.speaker
         match event.type:
             case "agent_delta" if who in self._answers:
                 made = self._end_thinking(who)
@@ -125,7 +125,7 @@ class AguiFold:
         return [self._started]
 
     def _start_agent(self, event: RunEvent) -> list[dict[str, Any]]:
-        data, who = event.metadata, speaker_of(event)
+        data, who = event.metadata, event.speaker
         name = ":".join(one for one in (data["agent_id"], *who[2:]) if one)
         message = f"{self.run_id}:{name}:{data['round']}"
         # after a person's answer rounds are counted anew
@@ -149,7 +149,7 @@ class AguiFold:
         return next(found, None)
 
     def _respond(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
-        data, who = event.metadata, speaker_of(event)
+        data, who = event.metadata, event.speaker
         if who not in self._answers:
             return []
         made = self._end_thinking(who)
@@ -181,7 +181,7 @@ class AguiFold:
         return made + ([self._named("crew.output", event, output)] if output else [])
 
     def _result(self, event: RunEvent) -> list[dict[str, Any]]:
-        data, who = event.metadata, speaker_of(event)
+        data, who = event.metadata, event.speaker
         made = self._end_within(data["call_id"])
         name = self._calls.get((who, data["call_id"]))
         if name is None:
@@ -214,7 +214,7 @@ class AguiFold:
             interrupts = interrupts_of(questions, found)
             finished["outcome"] = {"type": "interrupt", "interrupts": interrupts}
             return [*made, self.snapshot(), finished]
-        if data["reason"] in CANCELLED:
+        if status_of(data["reason"]) == "cancelled":
             return [*made, finished | {"outcome": {"type": "cancelled"}}]
         return [*made, finished | {"result": text, "outcome": {"type": "success"}}]
 
@@ -285,7 +285,7 @@ class AguiFold:
         return {"type": "SUBAGENT_FINISHED", "subagentRunId": self._subagents.pop(who)}
 
     def _fail_subagent(self, event: RunEvent) -> list[dict[str, Any]]:
-        who, data = speaker_of(event), event.metadata
+        who, data = event.speaker, event.metadata
         if data["code"] not in ("member_failed", "member_timeout") or who not in self._subagents:
             return []
         made, name = self._break_off(who), self._subagents.pop(who)
@@ -314,7 +314,7 @@ class AguiFold:
         return self._named(f"crew.{event.type}", event, {"text": event.content, **value})
 
     def _named(self, name: str, event: RunEvent, value: Any) -> dict[str, Any]:
-        return self._by(speaker_of(event), {"type": "CUSTOM", "name": name, "value": value})
+        return self._by(event.speaker, {"type": "CUSTOM", "name": name, "value": value})
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -28,7 +27,14 @@ from server.protocols.answers import (
 )
 from server.protocols.branches import branch_for, branches_of
 from server.protocols.clients import ClientWords, begin_once, read_object, start_from
-from server.protocols.folds import REPLAYED, FoldedForm, Frame, live_agents, speech_of, stream_of
+from server.protocols.folds import (
+    FoldedForm,
+    data_line,
+    live_agents,
+    speech_of,
+    stream_of,
+    write_until_done,
+)
 from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
 PATH = "/ai"
@@ -69,7 +75,7 @@ async def chat(request: Request) -> Response | EventStream:
 
     started = await begin_once(request, data, decide)
     form = _form(request, started.run_id, started.before)
-    headers = [VERSION, *heard.headers, *([REPLAYED] if started.replayed else [])]
+    headers = [VERSION, *heard.headers, *started.headers]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
 
 
@@ -92,19 +98,12 @@ async def resume_stream(request: Request) -> Response | EventStream:
 def _form(request: Request, run_id: str, before: int) -> FoldedForm:
     crew = services_of(request).runs.crew
     fold = AiFold(run_id, speech_of(crew), live_agents(crew))
-    return FoldedForm(fold, before, write_ui_chunk, fail_ui_stream)
-
-
-def write_ui_chunk(frame: Frame, place: int | None = None) -> bytes:
-    """Return a chunk as a stream has it; the end of one says so."""
-    if frame.document is None:
-        return b"data: [DONE]\n\n"
-    return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
+    return FoldedForm(fold, before, write_until_done, fail_ui_stream)
 
 
 def fail_ui_stream(text: str) -> bytes:
     """Return what ends a stream of a run that goes on elsewhere."""
-    return write_ui_chunk(Frame(None, {"type": "error", "errorText": text}))
+    return data_line({"type": "error", "errorText": text})
 
 
 async def _at_work(request: Request, chat_id: str) -> RunRow | None:
@@ -165,11 +164,11 @@ async def _asked(
     run_id = await paused_run(request, branch) or await _paused_before(request, messages)
     if is_again and run_id is not None:
         raise HttpProblem(409, "the run waits for an answer: it cannot be asked anew meanwhile")
-    if run_id is not None and heard.messages:
+    if run_id is not None:
         pause = await pause_at(request, run_id)
         if pause.metadata.get("question") in ("approval", "unknown_outcome"):
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
-        return await answer_to(request, run_id, heard.messages[-1][1], deltas=True), None
+        return await answer_to(request, run_id, heard.last_words(), deltas=True), None
     return start_from(request, heard, branch, deltas=True)
 
 

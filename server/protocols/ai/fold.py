@@ -7,10 +7,11 @@ of a person comes a message of its own.
 from collections.abc import Collection
 from typing import Any
 
-from crew.journal.wire import RunEvent
-from server.protocols.folds import LIMITS, Frame
-from server.protocols.pauses import PauseCall, pause_calls, question_of
-from server.protocols.speech import Speaker, Speech, is_part, speaker_of
+from crew.journal.events import status_of
+from crew.journal.wire import RunEvent, Speaker
+from server.protocols.folds import CUT_SHORT, Frame
+from server.protocols.pauses import PauseCall, pause_calls, say_question
+from server.protocols.speech import Speech, is_part
 
 # events with chunks of their own, or that clients have no use for
 SILENT = frozenset({"context", "compacted", "tool_progress", "answered"})
@@ -46,16 +47,14 @@ class AiFold:
         return out
 
     def _live(self, event: RunEvent) -> list[dict[str, Any] | None]:
-        who = speaker_of(event)
+        who = event.speaker
         if event.type == "agent_thinking" and not is_part(who):
             return self._think_on(f"{self.run_id}:{who[0]}:thinking", event.content)
-        if event.type != "agent_delta" or is_part(who) or who[0] not in self.live:
-            return []
-        piece = self.speech.piece(event)
+        piece = self.speech.answer_piece(event, self.live)
         return [*self._end_thought(), *self._say(who[0], piece)] if piece else []
 
     def _of(self, event: RunEvent, text: str) -> list[dict[str, Any] | None]:
-        who = speaker_of(event)
+        who = event.speaker
         match event.type:
             case "start":
                 return [self._start(event)]
@@ -118,7 +117,7 @@ class AiFold:
         event, self._held = self._held, None
         if event is None:
             return []
-        rest = self.speech.rest(speaker_of(event), self._held_text)
+        rest = self.speech.rest(event.speaker, self._held_text)
         if self._text:
             # it was sent as the answer already
             return [*self._say(event.metadata["agent_id"], rest), *self._end_text()]
@@ -158,7 +157,7 @@ class AiFold:
         return [{"type": f"{kind}-delta", "id": id_, "delta": text}] if text else []
 
     def _start_calls(self, event: RunEvent) -> list[dict[str, Any] | None]:
-        who = speaker_of(event)
+        who = event.speaker
         made: list[dict[str, Any] | None] = []
         for one in event.metadata["tool_calls"]:
             name = f"{self.run_id}:{event.seq}:{one['call_id']}"
@@ -170,7 +169,7 @@ class AiFold:
 
     def _end_call(self, event: RunEvent) -> list[dict[str, Any] | None]:
         data = event.metadata
-        name = self._calls.get((speaker_of(event), data["call_id"]))
+        name = self._calls.get((event.speaker, data["call_id"]))
         if name is None:
             return []
         known = {"toolCallId": name, "dynamic": True, "providerExecuted": True}
@@ -190,9 +189,8 @@ class AiFold:
         questions = pause_calls(self.run_id, paused, text) if paused is not None else []
         if questions and questions[0].is_about_call and not self._can_approve(questions[0]):
             # a plan, a budget, a form: words, or another place, answer it
-            words = question_of(questions, says_how=True)
-            text = f"{text}\n\n{words}" if text else words
-        rest = self.speech.rest(speaker_of(held), text) if held is not None else text
+            text = say_question(text, questions, says_how=True)
+        rest = self.speech.rest(held.speaker, text) if held is not None else text
         if rest or self._text:
             made += [*self._say(data["agent_id"] or "", rest), *self._end_text()]
         for one in questions:
@@ -206,9 +204,9 @@ class AiFold:
         known = {key: data[key] for key in ("reason", "usage", "cost", "shows") if key in data}
         if held is not None and "output" in held.metadata:
             known["output"] = held.metadata["output"]
-        if data["reason"] in ("cancelled", "abandoned"):
+        if status_of(data["reason"]) == "cancelled":
             return [*made, {"type": "abort", "reason": data["reason"]}, None]
-        reason = "length" if data["reason"] in LIMITS else "stop"
+        reason = "length" if data["reason"] in CUT_SHORT else "stop"
         if self._was_asked:
             reason = "tool-calls"
         metadata = {"crew": {"run_id": self.run_id, **known}}

@@ -8,8 +8,8 @@ from pydantic_core import from_json, to_json
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
 from server.protocols.folds import Frame
-from server.protocols.pauses import PauseCall, pause_calls, question_of
-from server.protocols.speech import Speech, is_part, speaker_of
+from server.protocols.pauses import PauseCall, pause_calls, question_of, say_question
+from server.protocols.speech import Speech, is_part
 
 SILENT = frozenset({"context", "compacted"})
 
@@ -56,8 +56,8 @@ class ResultFold:
                 self._pause = self._output = None
                 self._start("running")
             case "agent_response":
-                self.speech.rest(speaker_of(event), text)
-                if not is_part(speaker_of(event)):
+                self.speech.rest(event.speaker, text)
+                if not is_part(event.speaker):
                     self._output = event.metadata.get("output")
             case "pause":
                 self._pause = event
@@ -80,9 +80,9 @@ class ResultFold:
         if data["reason"] == "paused" and self._pause is not None:
             self.questions = pause_calls(self.run_id, self._pause, text)
             question = question_of(self.questions)
+            self.text = say_question(text, self.questions)
             calls = [one.document() for one in self.questions if one.is_about_call]
             self.document |= {"pause": self._pause.seq, "question": question, "calls": calls}
-            self.text = f"{text}\n\n{question}" if calls and text else question
 
     def result(self) -> CallToolResult:
         """Return what the run has come to."""

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,13 +16,13 @@ from server.protocols.branches import branch_for
 from server.protocols.clients import begin_once, hear, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
-    REPLAYED,
     FoldedForm,
-    Frame,
+    data_line,
     fold_to_end,
     live_agents,
     speech_of,
     stream_of,
+    write_until_done,
 )
 from server.protocols.openai.chat_fold import ChatFold
 from server.protocols.openai.shape import (
@@ -63,9 +62,7 @@ async def complete(request: Request) -> Response | EventStream:
         run_id = await paused_run(request, branch)
         if run_id is None:
             return start_from(request, heard, branch, deltas=streams)
-        if not heard.messages or heard.messages[-1][0] != "user":
-            raise bad_request([("messages", "the last one must be the user's")])
-        return await answer_to(request, run_id, heard.messages[-1][1], deltas=streams), None
+        return await answer_to(request, run_id, heard.last_words(), deltas=streams), None
 
     started = await begin_once(request, data, decide)
     crew = services_of(request).runs.crew
@@ -77,9 +74,9 @@ async def complete(request: Request) -> Response | EventStream:
         thinks=request.app.state.settings.shows_thinking,
         has_usage=options.get("include_usage") is True,
     )
-    headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
+    headers = [*heard.headers, *started.headers]
     if streams:
-        form = FoldedForm(fold, started.before, write_chunk, fail_completion)
+        form = FoldedForm(fold, started.before, write_until_done, fail_completion)
         return stream_of(
             request, started.run_id, started.before, form, deltas=True, headers=headers
         )
@@ -91,17 +88,10 @@ async def complete(request: Request) -> Response | EventStream:
     return response
 
 
-def write_chunk(frame: Frame, place: int | None = None) -> bytes:
-    """Return a piece as a stream has it; the end of one says so."""
-    if frame.document is None:
-        return b"data: [DONE]\n\n"
-    return b"data: " + to_json(frame.document, inf_nan_mode="null") + b"\n\n"
-
-
 def fail_completion(text: str) -> bytes:
     """Return what ends a stream of a run that goes on elsewhere."""
     error = {"message": text, "type": "server_error", "param": None, "code": "unavailable"}
-    return write_chunk(Frame(None, {"error": error}))
+    return data_line({"error": error})
 
 
 def _whole(fold: ChatFold) -> JsonResponse:

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from crew.journal.wire import RunEvent
-from server.protocols.folds import LIMITS, Frame
+from server.protocols.folds import CUT_SHORT, Frame
 from server.protocols.openai.shape import MAX_SHOWN, seconds_of
-from server.protocols.pauses import pause_calls, question_of
-from server.protocols.speech import Speech, is_part, speaker_of
+from server.protocols.pauses import pause_calls, say_question
+from server.protocols.speech import Speech, is_part
 
 CHUNK = "chat.completion.chunk"
 
@@ -40,7 +40,7 @@ class ChatFold:
         self.run_id, self.model, self.speech, self.live = run_id, model, speech, live
         self.thinks, self.has_usage = thinks, has_usage
         # of the segment: its first event, and when that was
-        self._begun, self._created = 1, 0
+        self._begun, self.created = 1, 0
         # an answer of the main line that may be the last
         self._held: RunEvent | None = None
         self._held_text = ""
@@ -56,18 +56,11 @@ class ChatFold:
         """The completion's."""
         return f"chatcmpl-{self.run_id}-{self._begun}"
 
-    @property
-    def created(self) -> int:
-        """When it began, in seconds since 1970."""
-        return self._created
-
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
         if event.seq is None:
-            who = speaker_of(event)
-            if event.type != "agent_delta" or is_part(who) or who[0] not in self.live:
-                return []
-            return self._say(None, self.speech.piece(event))
+            piece = self.speech.answer_piece(event, self.live)
+            return self._say(None, piece)
         out = []
         for settled, text in self.speech.settle(event):
             out += self._of(settled, text)
@@ -77,8 +70,8 @@ class ChatFold:
         match event.type:
             case "start":
                 return self._start(event)
-            case "agent_response" if is_part(speaker_of(event)):
-                self.speech.rest(speaker_of(event), text)
+            case "agent_response" if is_part(event.speaker):
+                self.speech.rest(event.speaker, text)
                 return self._think(event, f"**{event.agent}:** {text}" if text else "")
             case "agent_response":
                 out = self._release()
@@ -111,7 +104,7 @@ class ChatFold:
                 return []
 
     def _start(self, event: RunEvent) -> list[Frame]:
-        self._begun, self._created = event.seq or 1, seconds_of(event)
+        self._begun, self.created = event.seq or 1, seconds_of(event)
         self._held = self._pause = self.error = None
         self.content = self.thinking = ""
         return [Frame(event.seq, self._chunk({"role": "assistant", "content": ""}))]
@@ -121,7 +114,7 @@ class ChatFold:
         event, self._held = self._held, None
         if event is None:
             return []
-        rest = self.speech.rest(speaker_of(event), self._held_text)
+        rest = self.speech.rest(event.speaker, self._held_text)
         if rest != self._held_text:
             # it was sent as the answer already
             return self._say(event.seq, f"{rest}\n\n")
@@ -138,12 +131,11 @@ class ChatFold:
             self.known["output"] = held.metadata["output"]
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
-            words = question_of(questions, says_how=True)
-            text = f"{text}\n\n{words}" if questions[0].is_about_call and text else words
+            text = say_question(text, questions, says_how=True)
             self.known["pause"] = [one.id for one in questions]
-        who = speaker_of(held) if held is not None else None
+        who = held.speaker if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
-        self.finish = "length" if data["reason"] in LIMITS else "stop"
+        self.finish = "length" if data["reason"] in CUT_SHORT else "stop"
         out = self._say(event.seq, rest)
         last = self._chunk({}, self.finish) | {"crew": self.known}
         out.append(Frame(event.seq, last))
@@ -166,7 +158,7 @@ class ChatFold:
         return {
             "id": self.id,
             "object": CHUNK,
-            "created": self._created,
+            "created": self.created,
             "model": self.model,
             "choices": [] if delta is None else [choice],
         }

@@ -28,7 +28,6 @@ from server.protocols.branches import branch_behind, branch_for
 from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
-    REPLAYED,
     FoldedForm,
     Frame,
     fold_to_end,
@@ -69,7 +68,7 @@ async def create_response(request: Request) -> Response | EventStream:
 
     started = await begin_once(request, data, decide)
     fold = _fold(request, started.run_id, model)
-    headers = [*heard.headers, *([REPLAYED] if started.replayed else [])]
+    headers = [*heard.headers, *started.headers]
     if streams:
         form = FoldedForm(fold, started.before, write_event, fail_response)
         return stream_of(
@@ -226,9 +225,11 @@ async def _asked(
     if conversation is not None and not isinstance(conversation, str):
         raise bad_request([("conversation", "is an id, or an object with one")])
     conversation = conversation or named_conversation(request)
-    conversation = await branch_for(request, conversation, heard.messages)
+    previous = data.get("previous_response_id")
+    if previous is None:
+        conversation = await branch_for(request, conversation, heard.messages)
     paused = await paused_run(request, conversation)
-    if (previous := data.get("previous_response_id")) is not None:
+    if previous is not None:
         run_id, begun = await _known(request, previous)
         row = await own_run(request, run_id)
         if row.status == "paused":
@@ -241,10 +242,7 @@ async def _asked(
             heard.messages = [*before, *heard.messages]
             conversation = conversation or await branch_behind(request, row)
     if paused is not None:
-        text = heard.messages[-1][1] if heard.messages else ""
-        if not text:
-            raise bad_request([("input", "has no message of the user")])
-        return await answer_to(request, paused, text, deltas=deltas), None
+        return await answer_to(request, paused, heard.last_words(), deltas=deltas), None
     return start_from(request, heard, conversation, deltas=deltas)
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
-from server.protocols.folds import LIMITS, Frame
+from server.protocols.folds import CUT_SHORT, Frame
 from server.protocols.openai.items import (
     ItemEvent,
     approval_item,
@@ -22,8 +23,8 @@ from server.protocols.openai.items import (
     whole_item,
 )
 from server.protocols.openai.shape import MAX_SHOWN, seconds_of
-from server.protocols.pauses import pause_calls, question_of
-from server.protocols.speech import Speech, is_part, speaker_of
+from server.protocols.pauses import pause_calls, say_question
+from server.protocols.speech import Speech, is_part
 
 # what clients expect of a response, and what has no meaning for a crew
 UNSAID: dict[str, Any] = {
@@ -92,10 +93,7 @@ class ResponsesFold:
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
         if event.seq is None:
-            who = speaker_of(event)
-            if event.type != "agent_delta" or is_part(who) or who[0] not in self.live:
-                return []
-            piece = self.speech.piece(event)
+            piece = self.speech.answer_piece(event, self.live)
             return self._frames(None, self._say(piece)) if piece else []
         out = []
         for settled, text in self.speech.settle(event):
@@ -114,7 +112,7 @@ class ResponsesFold:
         return out
 
     def _of(self, event: RunEvent, text: str) -> list[ItemEvent]:
-        who = speaker_of(event)
+        who = event.speaker
         match event.type:
             case "start":
                 return self._start(event)
@@ -176,7 +174,7 @@ class ResponsesFold:
             return []
         if self._message:
             # it was sent as the answer already: the next one follows it
-            self.speech.rest(speaker_of(event), self._held_text)
+            self.speech.rest(event.speaker, self._held_text)
             return self._end_message(self._held_text)
         return self._think(event, self._held_text)
 
@@ -190,7 +188,7 @@ class ResponsesFold:
         return self._placed(self._add(item), reasoning_events(item))
 
     def _start_call(self, event: RunEvent) -> list[ItemEvent]:
-        data, key = event.metadata, (*speaker_of(event), event.metadata["call_id"])
+        data, key = event.metadata, (*event.speaker, event.metadata["call_id"])
         arguments = to_json(data.get("arguments", {})).decode()
         id_ = f"mcp_{self.run_id}_{event.seq}_{data['call_id']}"
         if not self.thinks or key in self._calls:
@@ -202,7 +200,7 @@ class ResponsesFold:
         return self._placed(self._calls[key][0], call_start(item))
 
     def _end_call(self, event: RunEvent) -> list[ItemEvent]:
-        data, key = event.metadata, (*speaker_of(event), event.metadata["call_id"])
+        data, key = event.metadata, (*event.speaker, event.metadata["call_id"])
         succeeded, output = data["status"] == "success", data["output"]
         if self.is_open and self.thinks:
             id_ = f"rs_mcp_{self.run_id}_{event.seq}_{data['call_id']}"
@@ -244,13 +242,12 @@ class ResponsesFold:
         is_paused = data["reason"] == "paused" and self._pause is not None
         questions = pause_calls(self.run_id, self._pause, text) if self._pause and is_paused else []
         if questions and (self.is_open or not questions[0].is_decided_by_yes):
-            said = question_of(questions, says_how=True)
-            text = f"{text}\n\n{said}" if questions[0].is_about_call and text else said
-        who = speaker_of(held) if held is not None else None
+            text = say_question(text, questions, says_how=True)
+        who = held.speaker if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
         made = self._say(rest) if rest else []
-        is_whole = data["reason"] not in ("cancelled", "abandoned")
-        made += self._end_message(text, "completed" if is_whole else "incomplete")
+        is_cancelled = status_of(data["reason"]) == "cancelled"
+        made += self._end_message(text, "incomplete" if is_cancelled else "completed")
         for one in questions:
             if one.is_decided_by_yes and not self.is_open:
                 id_ = f"mcpr_{self.run_id}_{one.seq}_{one.key}"
@@ -265,9 +262,9 @@ class ResponsesFold:
         self.document["metadata"] = {**self.document["metadata"], **known}
         self.document["usage"] = _usage(data["usage"])
         kind = "completed"
-        if data["reason"] in ("cancelled", "abandoned"):
+        if is_cancelled:
             self.document["status"], kind = "cancelled", "incomplete"
-        elif data["reason"] in LIMITS:
+        elif data["reason"] in CUT_SHORT:
             self.document["status"] = kind = "incomplete"
             self.document["incomplete_details"] = {"reason": "max_output_tokens"}
         else:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from crew.journal.state import MEMBER_CODES
-from crew.journal.wire import RunEvent
+from crew.journal.wire import RunEvent, Speaker
 from server.telemetry.traces import names
 from tools.clock import EPOCH
 from tools.tracing import TraceContext, derive_span_id, derive_tool_span_id, derive_trace_id
@@ -67,10 +67,6 @@ class Span:
     def fail(self, code: str) -> None:
         """Note that it has failed."""
         self.error = self.attributes[names.ERROR_TYPE] = code
-
-
-# who speaks: agent, group, task of a plan, call of the agent as a tool
-Speaker = tuple[str, str, str, str]
 
 
 class SpanFold:
@@ -137,9 +133,8 @@ class SpanFold:
     def _begin(self, event: RunEvent) -> None:
         data, seq = event.metadata, event.seq or 0
         caller = TraceContext.parse(data.get("traceparent", ""))
-        trace_id = derive_trace_id(self.run_id, seq) if caller is None else caller.trace_id
-        flags = self._flags_of(trace_id, caller)
-        own = TraceContext(trace_id, derive_span_id(self.run_id, seq, names.WORKFLOW), flags)
+        trace = trace_of_segment(self.run_id, seq, caller, self._flags_of)
+        own = trace.at(derive_span_id(self.run_id, seq, names.WORKFLOW))
         attributes: Attributes = {
             names.OPERATION: names.WORKFLOW,
             names.WORKFLOW_NAME: data["crew"],
@@ -159,7 +154,7 @@ class SpanFold:
             self._workflow.link = self._first
 
     def _start_agent(self, workflow: Span, event: RunEvent) -> None:
-        data, at, who = event.metadata, nanoseconds(event), _speaker(event)
+        data, at, who = event.metadata, nanoseconds(event), event.speaker
         agent = self._agents.get(who)
         if agent is None:
             agent = self._child(self._parent_of(who, workflow), names.AGENT, event.seq, at)
@@ -185,7 +180,7 @@ class SpanFold:
         return workflow
 
     def _end_chat(self, event: RunEvent) -> Iterator[Span]:
-        chat = self._chats.pop(_speaker(event), None)
+        chat = self._chats.pop(event.speaker, None)
         if chat is None:
             return
         data, used, attributes = event.metadata, event.metadata["usage"], chat.attributes
@@ -210,7 +205,7 @@ class SpanFold:
     def _fail_chat(self, event: RunEvent) -> Iterator[Span]:
         """End the model call of a member that has failed: its warning says so."""
         code = event.metadata["code"]
-        chat = self._chats.pop(_speaker(event), None) if code in MEMBER_CODES else None
+        chat = self._chats.pop(event.speaker, None) if code in MEMBER_CODES else None
         if chat is not None:
             chat.fail(code)
             yield _ended(chat, event)
@@ -220,7 +215,7 @@ class SpanFold:
         if key in self._tools:
             # it is made again, after a crash
             return
-        agent = self._agents.get(_speaker(event)) or self._workflow
+        agent = self._agents.get(event.speaker) or self._workflow
         assert agent is not None, "a segment has begun"
         tool = self._child(agent, names.TOOL, None, nanoseconds(event), key)
         data = event.metadata
@@ -322,16 +317,18 @@ class SpanFold:
         return f"{self.run_id}-{data['agent_id']}-{data['call_id']}"
 
 
+def trace_of_segment(
+    run_id: str, seq: int, caller: TraceContext | None, flags_of: FlagsOf
+) -> TraceContext:
+    """Return the trace of the segment that begins with an event, before its first span."""
+    trace_id = derive_trace_id(run_id, seq) if caller is None else caller.trace_id
+    return TraceContext(trace_id, "", flags_of(trace_id, caller))
+
+
 def nanoseconds(event: RunEvent) -> int:
     """Return when an event was recorded, in nanoseconds since 1970."""
     since = datetime.fromisoformat(event.timestamp) - EPOCH
     return since // timedelta(microseconds=1) * 1000
-
-
-def _speaker(event: RunEvent) -> Speaker:
-    data = event.metadata
-    parts = data.get("group"), data.get("task"), data.get("call")
-    return data["agent_id"] or "", parts[0] or "", parts[1] or "", parts[2] or ""
 
 
 def _message(role: str, text: str) -> str:

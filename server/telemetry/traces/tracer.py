@@ -9,8 +9,8 @@ from typing import Protocol
 from crew.errors import CrewError
 from crew.journal.outlets import ReadEvents
 from crew.runs.streams.tail import TooSlow
-from server.telemetry.traces.spans import Span, SpanFold
-from tools.tracing import TraceContext, derive_trace_id
+from server.telemetry.traces.spans import Span, SpanFold, trace_of_segment
+from tools.tracing import TraceContext
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +60,7 @@ class Tracer:
     def segment(self, run_id: str, seq: int, traceparent: str) -> TraceContext:
         """Return the trace of the segment that begins with an event, before its first span."""
         caller = TraceContext.parse(traceparent)
-        trace_id = derive_trace_id(run_id, seq) if caller is None else caller.trace_id
-        return TraceContext(trace_id, "", self.sender.flags_of(trace_id, caller))
+        return trace_of_segment(run_id, seq, caller, self.sender.flags_of)
 
     def follow(self, run_id: str, after: int, revision: str) -> None:
         """Record what a run does here behind an event, until it ends or pauses."""

@@ -4,13 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.journal.records.conversations import Exchange
-from server.protocols.branches import HistoryFit, shared_exchanges, thread_of
+from server.protocols.branches import has_gone_back, shared_exchanges, thread_of
 
 TEXTS = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=8)
 DIFFERENT = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=8, unique=True)
 
 
-def fit_of(queries: list[str], said: list[str], *, is_open: bool = False) -> HistoryFit:
+def gone_back(
+    queries: list[str], said: list[str], text: str = "next", *, is_open: bool = False
+) -> bool:
     ends = ["2026-01-01T00:00:00.000Z"] * len(queries)
     if is_open:
         ends[-1] = ""
@@ -18,7 +20,7 @@ def fit_of(queries: list[str], said: list[str], *, is_open: bool = False) -> His
         Exchange(number, f"r{number}", query, "x", "a", "A", "completed", "", end)
         for number, (query, end) in enumerate(zip(queries, ends, strict=True), 1)
     ]
-    return HistoryFit("c1", exchanges, shared_exchanges(queries, said))
+    return has_gone_back(exchanges, shared_exchanges(queries, said), said, text)
 
 
 @given(TEXTS, st.lists(st.tuples(st.integers(0, 8), st.text("xyz", min_size=1)), max_size=4))
@@ -27,36 +29,35 @@ def test_who_repeats_all_has_not_gone_back(queries: list[str], others: list[tupl
     said = list(queries)
     for place, text in others:
         said.insert(place, text)
-    fit = fit_of(queries, said)
-    assert fit.shared == len(queries)
-    assert not fit.is_left(said, "next")
+    assert shared_exchanges(queries, said) == len(queries)
+    assert not gone_back(queries, said)
 
 
 @given(DIFFERENT, st.data())
 def test_who_leaves_out_what_is_old_has_not_gone_back(queries: list[str], data: st.DataObject):
     said = queries[data.draw(st.integers(0, len(queries) - 1)) :]
-    assert not fit_of(queries, said).is_left(said, "next")
+    assert not gone_back(queries, said)
 
 
 @given(TEXTS, st.data())
 def test_who_repeats_only_the_first_has_gone_back(queries: list[str], data: st.DataObject):
     said = queries[: data.draw(st.integers(0, len(queries) - 1))]
-    fit = fit_of(queries, said)
-    assert fit.shared == len(said)
-    assert fit.is_left(said, "next")
+    assert shared_exchanges(queries, said) == len(said)
+    assert gone_back(queries, said)
 
 
 @given(TEXTS)
 def test_the_same_again_while_it_is_at_work(queries: list[str]):
     said = queries[:-1]
-    assert not fit_of(queries, said, is_open=True).is_left(said, queries[-1])
-    assert fit_of(queries, said, is_open=True).is_left(said, "something else")
+    assert not gone_back(queries, said, queries[-1], is_open=True)
+    assert gone_back(queries, said, "something else", is_open=True)
 
 
 def test_texts_that_are_changed_on_the_way():
     """As by a client that adds documents to the newest message only: it is not gone back."""
     said = ["one", "two"]
-    assert not fit_of(["one with text", "two with text"], said).is_left(said, "three with text")
+    assert not gone_back(["one with text", "two with text"], said)
+    assert not gone_back(["one with text", "two with text", "three with text"], said)
 
 
 def test_names():

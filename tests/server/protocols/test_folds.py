@@ -18,7 +18,7 @@ from crew.crew import Crew
 from server.protocols.a2a.fold import ENDED, STATES, TaskFold
 from server.protocols.agui.fold import AguiFold
 from server.protocols.ai.fold import AiFold
-from server.protocols.folds import Fold, FoldedForm, Frame, data_line, live_agents, speech_of
+from server.protocols.folds import Fold, FoldedForm, Frame, live_agents, speech_of, write_until_done
 from server.protocols.openai.chat_fold import ChatFold
 from server.protocols.openai.responses_fold import ResponsesFold
 from tests.support.logs_of_runs import (
@@ -207,9 +207,12 @@ async def test_every_log_in_every_language(name: str, language: str, tmp_path: P
     assert frames_of(FOLDS[language](log), log) == frames
     # of no event a frame is lost, or comes twice, wherever a client comes back
     for after in range(len(log.events) + 1):
-        form = FoldedForm(FOLDS[language](log), after, data_line, lambda _: b"")
+        form = FoldedForm(FOLDS[language](log), after, write_until_done, lambda _: b"")
         rest = b"".join(form.frame(event) for event in log.events)
-        assert b"".join(data_line(frame) for frame in frames if (frame.seq or 0) > after) == rest
+        assert (
+            b"".join(write_until_done(frame) for frame in frames if (frame.seq or 0) > after)
+            == rest
+        )
 
 
 async def test_a_place_to_come_back_to(tmp_path: Path):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.journal.wire import RunEvent
-from server.protocols.speech import Speech, speaker_of
+from server.protocols.speech import Speech
 
 WHEN = "2026-01-01T00:00:00.000Z"
 SIGNALS = ("[END]", "[ROUTE_B]", "weiter")
@@ -38,7 +38,7 @@ def test_pieces_and_the_rest_are_the_answer(pieces: list[str], signal: str | Non
     else:
         assert len(text) <= len(whole) - len(signal)
         assert whole.casefold().startswith(text.casefold()) or signal.casefold() in text.casefold()
-    rest = speech.rest(speaker_of(response), text)
+    rest = speech.rest(response.speaker, text)
     # live pieces never go beyond what is said in the end
     assert (sent + rest).rstrip() == text.rstrip()
     if not shows:
