@@ -179,3 +179,17 @@ def test_too_many_branches(tmp_path: Path):
         assert "begin another" in refused.text
         assert say_chat(http, ["one", "two", "three"]).status_code == 200
         assert kept(http) == ["one", "two", "three"]
+
+
+def test_who_may_not_run_makes_no_branch(tmp_path: Path):
+    """Though it may see the conversation: it is of the same owner."""
+    may, looks = "a" * 24, "b" * 24
+    tokens = f"ann+read+run:{may},ann+read:{looks}"
+    with serving(crew_at(tmp_path), CREW_API_TOKENS=tokens) as server, client(server) as http:
+        http.headers["Authorization"] = f"Bearer {may}"
+        say_chat(http, ["one"])
+        say_chat(http, ["one", "two"])
+        http.headers["Authorization"] = f"Bearer {looks}"
+        assert kept(http) == ["one", "two"]
+        assert say_chat(http, ["one", "second"]).status_code == 403
+        assert kept(http, "c1-fork-1") == []
