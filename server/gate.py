@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from crew.config.files.sources import CREW_FILE
 from crew.config.keys.gate import ReloadGate
 from crew.config.problems import Problem
 from crew.crew import Crew
+from crew.database import sqlite_path
 
 PROGRAM = "import crewline; crewline.main()"
 # of all rehearsals of a crew
@@ -37,20 +39,25 @@ class Reported:
         return found if isinstance(found, dict) else None
 
 
-async def report(seconds: float, *words: str) -> Reported:
+async def report(
+    seconds: float, *words: str, environment: Mapping[str, str] | None = None
+) -> Reported:
     """Run a command of ours, and read what it prints; raises TimeoutError.
 
     Args:
         seconds: it is killed then.
         words: the command, with `--json`.
+        environment: beside that of this process.
     """
-    async with asyncio.timeout(seconds), our_process(words) as process:
+    async with asyncio.timeout(seconds), our_process(words, environment) as process:
         out, _ = await process.communicate()
     return Reported(process.returncode or 0, list(_objects(out)))
 
 
 @asynccontextmanager
-async def our_process(words: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Process]:
+async def our_process(
+    words: Sequence[str], environment: Mapping[str, str] | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run a command of ours meanwhile; what it says to people goes nowhere."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -61,6 +68,7 @@ async def our_process(words: Sequence[str]) -> AsyncIterator[asyncio.subprocess.
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         limit=MAX_LINE_BYTES,
+        env={**os.environ, **(environment or {})},
     )
     try:
         yield process
@@ -87,14 +95,20 @@ async def rehearsed(folder: Path) -> Reported:
     return await report(REHEARSAL_SECONDS, "test", str(folder), "--json")
 
 
-async def replayed(folder: Path, sample: int, seconds: float) -> Reported:
+async def replayed(
+    folder: Path, sample: int, seconds: float, environment: Mapping[str, str] | None = None
+) -> Reported:
     """Play some stored runs on the files of a folder; raises TimeoutError."""
-    words = ("--all", "--sample", str(sample), "--json")
-    return await report(seconds, "replay", str(folder), *words)
+    words = ("replay", str(folder), "--all", "--sample", str(sample), "--json")
+    return await report(seconds, *words, environment=environment)
 
 
 class FileGate:
     """See crew.runs.upkeep.gate: what crew.yaml says under `reload_gate`."""
+
+    def __init__(self, home: Path) -> None:
+        """`home`: the folder of the crew that is served; its files may be looked at elsewhere."""
+        self._home = home
 
     async def refusals(self, crew: Crew) -> Sequence[Problem]:
         """See Gate."""
@@ -107,10 +121,16 @@ class FileGate:
             if gate.rehearsals:
                 texts += _of_rehearsals(await rehearsed(folder))
             if gate.replay is not None:
-                texts += await _of_replays(gate, folder)
+                texts += await _of_replays(gate, folder, self._environment())
         except TimeoutError:
             texts.append("the rehearsals or replays took too long")
         return [Problem(CREW_FILE, 1, 1, "reload-gate", text) for text in texts]
+
+    def _environment(self) -> Mapping[str, str]:
+        """Return what leads to the runs that are stored, wherever the files are."""
+        if os.environ.get("CREW_DATABASE_URL"):
+            return {}
+        return {"CREW_DATABASE_URL": f"sqlite:///{sqlite_path(None, self._home)}"}
 
 
 def _of_rehearsals(found: Reported) -> Sequence[str]:
@@ -131,10 +151,12 @@ def _first(one: dict[str, Any]) -> str:
     return f"rehearsal {one['id']} fails: {text} ({problems[0].get('source', '')})"
 
 
-async def _of_replays(gate: ReloadGate, folder: Path) -> Sequence[str]:
+async def _of_replays(
+    gate: ReloadGate, folder: Path, environment: Mapping[str, str]
+) -> Sequence[str]:
     replay = gate.replay
     assert replay is not None, "only where it is given"
-    found = await replayed(folder, replay.sample, replay.seconds)
+    found = await replayed(folder, replay.sample, replay.seconds, environment)
     if found.code == NOTHING:
         # no run is kept
         return ()

@@ -27,6 +27,11 @@ CONVERSATION_HEADERS = ("X-Conversation-Id", "X-OpenWebUI-Chat-Id")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
+# what may be changed over HTTP: nothing, what lets the server do no more than before, all
+EditMode = Literal["off", "safe", "all"]
+EDIT_MODES: Mapping[str, EditMode] = {"0": "off", "1": "safe", "all": "all"}
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """How to serve."""
@@ -59,6 +64,8 @@ class ServerSettings:
     conversation_headers: tuple[str, ...] = CONVERSATION_HEADERS
     # answers of OpenAI's API have what was said and done before them
     shows_thinking: bool = True
+    # which files may be changed over HTTP
+    edit: EditMode = "off"
 
     @property
     def link_base(self) -> str | None:
@@ -119,6 +126,7 @@ class ServerSettings:
             conversation_headers=_names(environment.get("CREW_CONVERSATION_HEADERS"))
             or CONVERSATION_HEADERS,
             shows_thinking=_switch(environment, "CREW_OPENAI_THINKING"),
+            edit=_edit_mode(environment),
         )
 
 
@@ -225,6 +233,13 @@ def _switch(environment: Mapping[str, str], name: str) -> bool:
     if value not in ("true", "false"):
         raise SettingsError(f"{name} is {value!r}; write true or false")
     return value == "true"
+
+
+def _edit_mode(environment: Mapping[str, str]) -> EditMode:
+    value = environment.get("CREW_EDIT") or "0"
+    if value not in EDIT_MODES:
+        raise SettingsError(f"CREW_EDIT is {value!r}; write 1, or all, or leave it out")
+    return EDIT_MODES[value]
 
 
 def _list(text: str | None) -> frozenset[str]:

@@ -44,6 +44,10 @@ VARIABLES = {
     "CREW_OPENAI_THINKING": (
         "false: answers of OpenAI's API do not have what was said and done before them"
     ),
+    "CREW_EDIT": (
+        "1: the crew's files may be edited over HTTP, unless that lets the server do more than "
+        "before; all: those changes, too"
+    ),
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
     "CREW_ALLOWED_HOSTS": (
         "host names by which the server may be called, separated by commas; on loopback its own"

@@ -60,8 +60,12 @@ class Shell:
 
     def command(self, line: str) -> None:
         words = shlex.split(line.replace(SERVED, self.url), comments=True)
+        given: dict[str, str] = {}
+        while re.match(r"[A-Z_]+=", words[0]):
+            name, _, value = words.pop(0).partition("=")
+            given[name] = value
         if words[:2] == ["crew", "serve"]:
-            server = self.servers.enter_context(serving(self.folder / words[2]))
+            server = self.servers.enter_context(serving(self.folder / words[2], **given))
             self.url = server.url
             return
         if words[0] == "crew":

@@ -20,6 +20,7 @@ from crew.backends.memory_logs import (
 )
 from crew.backends.memory_people import MemoryPeople
 from crew.backends.memory_recall import MemoryRecall
+from crew.backends.memory_revisions import MemoryRevisions
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.conversations import owner_of
@@ -65,10 +66,9 @@ class MemoryStore(OneProcess):
         # claims since the newest event, and the number of that event
         self._claims: dict[str, tuple[int, int]] = {}
         self._to_cancel: dict[str, CancelReason] = {}
-        # files and the time they were kept, by revision
-        self._revisions: dict[str, tuple[str, str]] = {}
         # how many of a run's first events are purged
         self._purged: dict[str, int] = {}
+        self.revisions = MemoryRevisions(self._rows)
         self.audit = MemoryAudit()
         self.grants = MemoryGrants()
         self.outbox = MemoryOutbox()
@@ -247,11 +247,7 @@ class MemoryStore(OneProcess):
             if touched < limit and self._purge_run(row, ages):
                 touched += 1
         used = {row.revision for row in self._rows.values()}
-        self._revisions = {
-            revision: (files, kept_at)
-            for revision, (files, kept_at) in self._revisions.items()
-            if revision in used or kept_at >= ages.revisions_before
-        }
+        self.revisions.purge(used, ages.revisions_before)
         return touched
 
     async def reach(self) -> StoredReach:
@@ -313,15 +309,6 @@ class MemoryStore(OneProcess):
     def now(self) -> datetime:
         """See Cluster."""
         return self.clock.now()
-
-    async def keep_revision(self, revision: str, files: str, now: str) -> None:
-        """See RevisionStore."""
-        self._revisions[revision] = (files, now)
-
-    async def revision(self, revision: str) -> str | None:
-        """See RevisionStore."""
-        found = self._revisions.get(revision)
-        return found[0] if found is not None else None
 
     async def aclose(self) -> None:
         """See RunStore: there is nothing to close."""

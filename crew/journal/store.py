@@ -19,6 +19,7 @@ from crew.journal.records.listing import ALL_RUNS, RunFilter
 from crew.journal.records.notices import Outbox
 from crew.journal.records.people import PeopleLog
 from crew.journal.records.recall import RecallLog
+from crew.journal.records.revisions import RevisionLog
 from crew.journal.records.rows import (
     PAGE,
     AppendResult,
@@ -143,18 +144,6 @@ class Cancellations(Protocol):
         ...
 
 
-class RevisionStore(Protocol):
-    """The files of crews, by their revision."""
-
-    async def keep_revision(self, revision: str, files: str, now: str) -> None:
-        """Keep the files of a revision, at least for a while from now on (RFC 3339)."""
-        ...
-
-    async def revision(self, revision: str) -> str | None:
-        """Return the files that were kept."""
-        ...
-
-
 class Purging(Protocol):
     """Deleting what is old."""
 
@@ -255,7 +244,7 @@ class StoreHealth(Protocol):
         ...
 
 
-class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHealth, Protocol):
+class RunStore(RunLog, Cancellations, Purging, Cluster, StoreHealth, Protocol):
     """All roles together. Methods raise StoreError; what was not written then is not there."""
 
     @property
@@ -266,6 +255,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def conversations(self) -> ConversationLog:
         """Threads of runs."""
+        ...
+
+    @property
+    def revisions(self) -> RevisionLog:
+        """The files of crews."""
         ...
 
     @property

@@ -5,9 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 from crew.config.errors import ConfigurationError, LostConfiguration
+from crew.config.files.programs import program_digests
 from crew.config.files.sources import CREW_FILE, Sources
 from crew.config.problems import Problem
 from crew.crew import Crew
+from crew.journal.errors import StoreError
+from crew.journal.records.revisions import RELOADED, Load, Loading
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
@@ -19,26 +22,40 @@ class Revisions:
     def __init__(self, crew: Crew, store: RunStore) -> None:
         """`crew`: for new runs."""
         self.current, self.store = crew, store
+        # not noted in the store yet
+        self._loading: Loading | None = Loading("start")
         # how many live runs each crew has
         self._users: Counter[Crew] = Counter()
         self._kept: set[str] = set()
         self._closing: set[asyncio.Task[None]] = set()
 
-    def adopt(self, crew: Crew) -> None:
-        """Use this crew for new runs from now on."""
+    def adopt(self, crew: Crew, loading: Loading = RELOADED) -> None:
+        """Use this crew for new runs from now on; `loading`: why."""
         former, self.current = self.current, crew
+        self._loading = loading
         self._close_if_unused(former)
 
     async def keep_current(self) -> None:
         """Store the current crew's files, so that a later process can resume its runs.
+
+        Since when they are the current ones is noted, too.
 
         Raises:
             StoreError
         """
         while (crew := self.current).revision not in self._kept:
             now = rfc3339(self.store.now())
-            await self.store.keep_revision(crew.revision, crew.sources.to_json(), now)
+            await self.store.revisions.keep(crew.revision, crew.sources.to_json(), now)
             self._kept.add(crew.revision)
+        if (loading := self._loading) is not None:
+            self._loading = None
+            try:
+                now, programs = rfc3339(self.store.now()), program_digests(crew.sources)
+                load = Load(0, crew.revision, now, loading, len(crew.warnings), programs)
+                await self.store.revisions.note(load)
+            except StoreError:
+                self._loading = self._loading or loading
+                raise
 
     def forget_files(self) -> None:
         """Store the files again with the next run: old revisions are purged."""
@@ -58,7 +75,7 @@ class Revisions:
         for crew in (self.current, *self._users):
             if (crew.revision, crew.provider) == (row.revision, row.provider):
                 return self.acquire(crew)
-        files = await self.store.revision(row.revision) if row.revision else None
+        files = await self.store.revisions.files(row.revision) if row.revision else None
         if files is None:
             # a run of a store that kept none is resumed with the files as they are
             return self.acquire(self.current)

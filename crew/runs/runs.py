@@ -12,6 +12,7 @@ from crew.journal.outlets import Listener, Outlets, Tracing
 from crew.journal.query import API, MAX_PRIORITY, Answer, IdempotencyKey, Query, Source
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.notices import make_no_notices, notices_of
+from crew.journal.records.revisions import RELOADED, Loading
 from crew.journal.records.rows import Capacity, Notice, Opened, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
@@ -113,9 +114,9 @@ class Runs:
     def _notices(self, event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
         return notices_of(self.crew.config.told, event, row, seq, at)
 
-    def adopt(self, crew: Crew) -> None:
-        """Use this crew for new runs from now on."""
-        self.revisions.adopt(crew)
+    def adopt(self, crew: Crew, loading: Loading = RELOADED) -> None:
+        """Use this crew for new runs from now on; `loading`: why."""
+        self.revisions.adopt(crew, loading)
         self._limit()
 
     def _limit(self) -> None:

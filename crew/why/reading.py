@@ -79,7 +79,7 @@ async def _places(
     """Return where the files of a run's revision say what; None: they are no longer kept."""
     sources: Sources | None = folder
     if row.revision != folder.revision:
-        files = await store.revision(row.revision) if row.revision else None
+        files = await store.revisions.files(row.revision) if row.revision else None
         sources = None if files is None else Sources.from_json(folder.folder, files)
     if sources is None:
         return None

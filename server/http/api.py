@@ -28,6 +28,7 @@ from server.http.endpoints import (
     tickets,
 )
 from server.http.endpoints.documents import DOCUMENTS
+from server.http.endpoints.edited import EDITED
 from server.http.endpoints.rehearsed import checked, kept, replays, why
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.endpoints.spent import budgets, costs
@@ -268,6 +269,7 @@ OPERATIONS = (
     ),
     *REMEMBERED,
     *DOCUMENTS,
+    *EDITED,
     ApiOperation(
         "post",
         f"{API}/hooks/{{name}}",

@@ -100,7 +100,7 @@ def build_server(
         recovers = store.claim_process(serves=True)
     except StoreError as error:
         raise SettingsError(str(error)) from error
-    services = Services.of(crew, database)
+    services = Services.of(crew, database, settings.edit)
     if crew.config.notify and settings.link_base is None:
         text = "%s is not set, so messages of `notify` have no link to the run's page"
         log.warning(text, PUBLIC_URL)
@@ -165,6 +165,7 @@ def build_app(
         try:
             async with services.runs:
                 await services.runs.documents.sync()
+                await services.runs.revisions.keep_current()
                 if begin is not None:
                     await begin()
                 work = [*background(), overload.watch()]

@@ -48,9 +48,11 @@ from crew.runs.errors import (
     WrongDecision,
 )
 from crew.why.reading import EventsGone
+from server.editing.errors import EditRefused
 from server.http.access import POLICY
 from server.http.responses import JsonResponse, run_address
 from server.http.services import services_of
+from tools.text.texts import map_texts
 
 # problems of one request that are listed
 MAX_PROBLEMS = 20
@@ -259,6 +261,15 @@ async def _answer_stale(request: Request, error: Exception) -> Response:
     return ProblemResponse(HttpProblem(412, str(error), more={"version": error.version}))
 
 
+async def _answer_refused_edit(request: Request, error: Exception) -> Response:
+    assert isinstance(error, EditRefused), "registered for it"
+    mask = services_of(request).runs.crew.secrets.mask
+    more, detail = map_texts(dict(error.more), mask), mask(str(error))
+    errors = [(error.field, detail)] if error.field else []
+    headers = RETRY_AFTER if error.status == 429 else None
+    return ProblemResponse(HttpProblem(error.status, detail, errors, headers, more))
+
+
 def _count_refusal(request: Request, reason: str) -> None:
     services_of(request).metrics.conversation_refusals.labels(reason).inc()
 
@@ -307,6 +318,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     DocumentRefused: _answer_refused_document,
     AttachmentRefused: _answer_refused_attachment,
     StaleVersion: _answer_stale,
+    EditRefused: _answer_refused_edit,
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,
 }

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
 from pydantic_core import from_json
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from crew.config.keys.crew_file import CrewSettings
 from crew.documents.images import ImageRefused, read_data_url
@@ -20,14 +19,12 @@ from crew.journal.query import (
     Source,
 )
 from crew.runs.documents.attaching import GivenAttachment
-from server.http.bodies import AnswerBody, AttachmentBody, Body, QueryBody, StartBody
+from server.http.bodies import AnswerBody, AttachmentBody, QueryBody, StartBody
 from server.http.callers.rights import user_of
-from server.http.errors import HttpProblem, bad_request, client_left
+from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import TICKET, parse_parameters
-from server.http.strict_json import parse_json
+from server.http.reading import check_body, parse_body, parse_json, read_json
 from server.tokens import Caller
-
-B = TypeVar("B", bound=Body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,6 @@ class ForkRequest:
 
 
 RunRequest = StartRequest | ResumeRequest
-# parameters beside a body
-NONE: frozenset[str] = frozenset()
 OF_RUN = "is that of the run, when a run_id is given"
 
 
@@ -168,20 +163,6 @@ def answer_of_body(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
     )
 
 
-async def parse_body(
-    request: Request, settings: CrewSettings, kind: type[B], parameters: frozenset[str] = NONE
-) -> B:
-    """Parse a body of this kind; raises HttpProblem with every problem.
-
-    Args:
-        request: has the body.
-        settings: bound it.
-        kind: of the body.
-        parameters: that the query string may have beside it.
-    """
-    return check_body(kind, await read_json(request, settings, parameters))
-
-
 async def parse_answer(
     request: Request, run_id: str, settings: CrewSettings, caller: Caller
 ) -> ResumeRequest:
@@ -216,56 +197,11 @@ def _require_answer(body: QueryBody | AnswerBody) -> None:
         raise bad_request([("query", "is missing")])
 
 
-async def read_json(
-    request: Request, settings: CrewSettings, parameters: frozenset[str] = NONE
-) -> Any:
-    """Read the JSON object in a body of at most `max_request_body_size_kb`."""
-    parse_parameters(request, parameters)
-    kind = request.headers.get("content-type", "application/json").partition(";")[0]
-    if kind.strip().lower() != "application/json":
-        raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
-    content = await read_bytes(request, int(settings.max_request_body_size_kb * 1000))
-    try:
-        data = parse_json(content)
-    except ValueError as error:
-        raise bad_request([("body", str(error))]) from None
-    if not isinstance(data, dict):
-        raise bad_request([("body", "must be a JSON object")])
-    return data
-
-
-async def read_bytes(request: Request, limit: int) -> bytes:
-    """Read a body of at most so many bytes; raises HttpProblem."""
-    content = bytearray()
-    try:
-        async for piece in request.stream():
-            content += piece
-            if len(content) > limit:
-                raise HttpProblem(413, f"body: has more than {limit:,} bytes")
-    except ClientDisconnect:
-        raise client_left() from None
-    return bytes(content)
-
-
 def refuse_head(request: Request) -> None:
     """Refuse HEAD, which Starlette answers like GET; a link preview must not start a run."""
     if request.method == "HEAD":
         text = "HEAD: a stream has no head without its body; use GET"
         raise HttpProblem(405, text, headers={"Allow": "GET, POST"})
-
-
-async def require_no_body(
-    request: Request,
-    settings: CrewSettings,
-    what: str,
-    parameters: frozenset[str] = NONE,
-) -> None:
-    """Refuse other parameters, and a body with anything in it; `what` takes none."""
-    parse_parameters(request, parameters)
-    if request.headers.get("content-length", "0") == "0":
-        return
-    if await read_json(request, settings, parameters):
-        raise bad_request([("body", f"{what} takes none")])
 
 
 def followed_run(request: Request) -> tuple[str, bool] | None:
@@ -316,33 +252,6 @@ def check_length(text: str, settings: CrewSettings, name: str = "query") -> None
     if len(text) > limit:
         wrong = f"has {len(text):,} characters; at most {limit:,} are allowed"
         raise bad_request([(name, wrong)])
-
-
-def check_body(kind: type[B], data: Any) -> B:
-    """Return data as a body of this kind; raises HttpProblem with every problem."""
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        details = error.errors(include_url=False)
-        problems = [(_field(e["loc"]), _message(e["type"], e["msg"])) for e in details]
-    raise bad_request(problems)
-
-
-def _field(loc: tuple[int | str, ...]) -> str:
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc]
-    return "".join(parts).lstrip(".")
-
-
-def _message(kind: str, message: str) -> str:
-    match kind:
-        case "missing" | "string_too_short":
-            return "is missing"
-        case "extra_forbidden":
-            return "is unknown"
-        case "value_error":
-            return message.removeprefix("Value error, ")
-        case _:
-            return message[:1].lower() + message[1:]
 
 
 def source_of(request: Request) -> Source:

@@ -19,10 +19,12 @@ from crew.runs.upkeep.reload import Reloader
 from crew.runs.upkeep.schedules import Scheduler
 from crew.runs.upkeep.stalls import watch_stalls
 from crew.runs.upkeep.storage import Storage
+from server.editing.editor import Editor
 from server.gate import FileGate
 from server.http.callers.auditor import Auditor
 from server.notices.sender import NoticeSender
 from server.replay_jobs import ReplayJobs
+from server.settings import EditMode
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics
 from server.telemetry.traces.counts import SpanCounts
@@ -40,10 +42,11 @@ class Services:
     auditor: Auditor
     storage: Storage
     replays: ReplayJobs
+    editor: Editor
 
     @classmethod
-    def of(cls, crew: Crew, database: Database) -> "Services":
-        """Make the services for the runs of a crew."""
+    def of(cls, crew: Crew, database: Database, edit: EditMode = "off") -> "Services":
+        """Make the services for the runs of a crew; `edit`: which files may be changed."""
         metrics, tracer = Metrics(crew), open_tracer(os.environ)
         if tracer is not None:
             metrics.registry.register(SpanCounts(tracer.sender))
@@ -60,8 +63,10 @@ class Services:
         metrics.database.set_function(lambda: storage.bytes)
         metrics.database_limit.set_function(lambda: storage.max_bytes)
         replays = ReplayJobs(lambda verdict: metrics.replays.labels(verdict).inc())
-        reloader = Reloader(runs, metrics, FileGate())
-        return cls(runs, subscribers, metrics, reloader, auditor, storage, replays)
+        gate = FileGate(crew.sources.folder)
+        reloader = Reloader(runs, metrics, gate)
+        editor = Editor(runs, reloader, gate, edit)
+        return cls(runs, subscribers, metrics, reloader, auditor, storage, replays, editor)
 
     def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
         """Do what time asks for, until this is cancelled."""

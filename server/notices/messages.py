@@ -24,10 +24,12 @@ TITLES = {
     "done": "{} is done",
     "missed": "{}: a schedule has started no run",
     "budget": "{}: a budget is used up, or nearly",
+    "changed": "{}: its files were changed",
+    "storage": "{}: the store needs attention",
     "test": "{}: a test of this channel",
 }
 # of ntfy, 3 is the usual one
-PRIORITIES = {"pause": 4, "deadline": 4, "failed": 4, "missed": 4, "budget": 4}
+PRIORITIES = {"pause": 4, "deadline": 4, "failed": 4, "missed": 4, "budget": 4, "storage": 4}
 MAX_QUERY = 300
 MAX_TEXT = 1500
 

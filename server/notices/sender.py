@@ -96,7 +96,7 @@ class NoticeSender:
         self, channel: ChannelConfig, notice: Notice, tries: int, error: NotDelivered
     ) -> None:
         store = self.runs.store
-        what = f"run {notice.run_id}" if notice.run_id else f"a missed time ({notice.id})"
+        what = f"run {notice.run_id}" if notice.run_id else f"{notice.kind} ({notice.id})"
         said = (notice.channel, place_of(channel), what)
         wait = min(RETRY_SECONDS * 2 ** (tries - 1), MAX_RETRY_SECONDS)
         due = store.now() + timedelta(seconds=wait)

@@ -16,7 +16,8 @@ from server.http.callers.rights import caller_of, require, user_of
 from server.http.endpoints.starting import Started, replayed_start, start_or_resume
 from server.http.errors import bad_request
 from server.http.idempotency import request_key
-from server.http.requests import RunRequest, StartRequest, check_body, read_json, start_of
+from server.http.reading import check_body, read_json
+from server.http.requests import RunRequest, StartRequest, start_of
 from server.http.services import services_of
 
 # of a conversation of the client that the crew does not keep; it stands with the run

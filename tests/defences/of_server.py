@@ -5,21 +5,21 @@ from tests.defences.mutant import own
 MUTANTS = (
     own(
         "strings without an end are looked for again and again",
-        "server/http/strict_json.py",
+        "server/http/reading.py",
         r"""rb'"(?:[^"\\]++|\\.?+)*+"?+'""",
         r"""rb'"(?:[^"\\]++|\\.)*+"'""",
         "server/test_hostile_texts.py",
     ),
     own(
         "keys twice",
-        "server/http/strict_json.py",
+        "server/http/reading.py",
         'if bare.count(b":") != _count_keys(data):',
         "if False:",
         "end_to_end/test_requests.py",
     ),
     own(
         "any number of keys",
-        "server/http/strict_json.py",
+        "server/http/reading.py",
         "> MAX_PARTS:\n",
         "> 10**9:\n",
         "end_to_end/test_requests.py",

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from agents.marks import quote_marks, quote_member_marks
-from server.http.strict_json import parse_json
+from server.http.reading import parse_json
 
 # in quadratic time one of these would take hours
 MANY = 2_000_000

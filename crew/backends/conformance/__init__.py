@@ -16,6 +16,7 @@ from crew.backends.conformance.people import CHECKS as PEOPLE
 from crew.backends.conformance.purging import (
     newest_runs_keep_their_events,
     revisions_are_kept_while_needed,
+    the_newest_revisions_are_kept,
     the_oldest_are_known,
     what_is_old_is_purged,
     what_owners_store_is_known,
@@ -87,8 +88,9 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     what_is_old_is_purged,
     the_oldest_are_known,
     what_owners_store_is_known,
-    # RevisionStore
+    # RevisionLog
     revisions_are_kept_while_needed,
+    the_newest_revisions_are_kept,
     # AuditLog
     a_segment_keeps_who_began_it,
     acts_are_kept,

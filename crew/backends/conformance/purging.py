@@ -11,6 +11,7 @@ from crew.backends.conformance.samples import (
     sample_row,
 )
 from crew.journal.events import RunStatus
+from crew.journal.records.revisions import KEPT_REVISIONS, Load, Loading
 from crew.journal.records.rows import (
     NOTHING_OLD,
     IdempotencyRecord,
@@ -125,18 +126,53 @@ async def revisions_are_kept_while_needed(store: RunStore) -> None:
     files = '{"crew.yaml": "è"}'
     revisions = ("rev", "unused", "fresh", "paused", "running")
     for revision in revisions:
-        await store.keep_revision(revision, files, DAY.format(9 if revision == "fresh" else 1))
+        await store.revisions.keep(revision, files, DAY.format(9 if revision == "fresh" else 1))
     await begin_run(store, "r2", status="paused", revision="paused")
     await begin_run(store, "r3", status="running", revision="running")
-    await store.keep_revision("rev", files, DAY.format(2))
-    assert await store.revision("rev") == files
-    assert await store.revision("none") is None
+    await store.revisions.keep("rev", files, DAY.format(2))
+    assert await store.revisions.files("rev") == files
+    assert await store.revisions.files("none") is None
     await begin_run(store, "r1", status="completed", ended_at=DAY.format(4))
     await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(5)))
-    kept = [await store.revision(one) for one in revisions]
+    kept = [await store.revisions.files(one) for one in revisions]
     assert kept == [files, None, files, files, files]
     await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
     await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
     assert sorted(await run_ids(store)) == ["r2", "r3"]
-    assert await store.revision("rev") is None
-    assert [await store.revision(one) for one in ("paused", "running")] == [files, files]
+    assert await store.revisions.files("rev") is None
+    assert [await store.revisions.files(one) for one in ("paused", "running")] == [files, files]
+
+
+async def the_newest_revisions_are_kept(store: RunStore) -> None:
+    """Check what is noted of revisions that are loaded, and how long they are kept."""
+    revisions, start = store.revisions, Loading("start")
+    first = Load(0, "aa1", DAY.format(1), start, 2, {"shop.py": "5e"})
+    await revisions.note(first)
+    await revisions.note(Load(0, "aa1", DAY.format(2), Loading("reload", "olga"), 2))
+    edited = Load(0, "ab2", DAY.format(3), Loading("edit", "olga", "a reason"), 0)
+    await revisions.note(edited)
+    back = Load(0, "aa1", DAY.format(4), Loading("rollback", "olga", "back"), 2)
+    await revisions.note(back)
+    await begin_run(store, "r1", status="paused", revision="aa1")
+    await begin_run(store, "r2", status="completed", revision="aa1", ended_at=DAY.format(4))
+    assert list(await revisions.loads(2)) == [
+        replace(back, number=3, live_runs=1, runs=2),
+        replace(edited, number=2),
+    ]
+    again = replace(first, number=1, loaded_at=DAY.format(2), live_runs=1, runs=2)
+    assert list(await revisions.loads(9, 2)) == [again]
+    found = {
+        text: [one.number for one in await revisions.find(text)]
+        for text in ("1", "a", "aa", "ab2", "x", "%", "9")
+    }
+    assert found == {"1": [1], "a": [3, 2], "aa": [3], "ab2": [2], "x": [], "%": [], "9": []}
+    for number in range(KEPT_REVISIONS):
+        await revisions.keep(f"n{number}", "{}", DAY.format(1))
+        await revisions.note(Load(0, f"n{number}", DAY.format(5), start, 0))
+    await revisions.keep("aa1", "{}", DAY.format(1))
+    await revisions.keep("ab2", "{}", DAY.format(1))
+    await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(6)))
+    kept = [await revisions.files(one) for one in ("aa1", "ab2", "n0")]
+    assert kept == ["{}", None, "{}"]
+    oldest = [one.number for one in await revisions.loads(9, 5)]
+    assert oldest == [4, 3, 1], "a load without files is gone"

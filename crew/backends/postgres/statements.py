@@ -151,6 +151,11 @@ DELETE FROM crew_listeners WHERE (run_id, process) IN (
 OLD_REVISIONS = """
 DELETE FROM crew_revisions AS old WHERE kept_at < $1
     AND NOT EXISTS (SELECT FROM crew_runs WHERE crew_runs.revision = old.revision)
+    AND revision NOT IN (SELECT revision FROM crew_loads ORDER BY number DESC LIMIT $2)
+"""
+OLD_LOADS = """
+DELETE FROM crew_loads WHERE number <= (SELECT max(number) FROM crew_loads) - $1
+    AND revision NOT IN (SELECT revision FROM crew_revisions)
 """
 # by the database's clock: those of several machines differ
 ANNOUNCE = """

@@ -20,6 +20,7 @@ from crew.backends.postgres.statements import (
     HAS_LISTENERS,
     OLD_EVENTS,
     OLD_LISTENERS,
+    OLD_LOADS,
     OLD_REVISIONS,
     OLD_RUNS,
     OLDEST_END_OF_ALL,
@@ -37,6 +38,7 @@ from crew.backends.postgres.writing import (
 )
 from crew.backends.sql.runs import RUN_ROW, SqlRuns
 from crew.journal.errors import StoreError
+from crew.journal.records.revisions import KEPT_REVISIONS
 from crew.journal.records.rows import (
     MAX_PAGE_BYTES,
     PAGE,
@@ -151,7 +153,8 @@ class PostgresStore(SqlRuns):
                 await connection.execute(sql, run_id, last)
                 await connection.execute(PURGED, run_id, last)
             await connection.execute(OLD_LISTENERS)
-            await connection.execute(OLD_REVISIONS, ages.revisions_before)
+            await connection.execute(OLD_REVISIONS, ages.revisions_before, KEPT_REVISIONS)
+            await connection.execute(OLD_LOADS, KEPT_REVISIONS)
         return len(gone) + len(old)
 
     async def reach(self) -> StoredReach:

@@ -1,4 +1,4 @@
-"""What both databases do alike with runs: rows, lists, claims, cancellations, revisions."""
+"""What both databases do alike with runs: rows, lists, claims, cancellations."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +18,7 @@ from crew.backends.sql.remembered.documents import SqlDocuments
 from crew.backends.sql.remembered.people import SqlPeople
 from crew.backends.sql.remembered.recall import SqlRecall
 from crew.backends.sql.remembered.vectors import OF_DOCUMENTS, OF_RECALL, SqlVectors
+from crew.backends.sql.revisions import SqlRevisions
 from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase
@@ -50,12 +51,6 @@ SELECT row, to_cancel FROM crew_runs WHERE to_cancel IS NOT NULL AND ended_at IS
 ORDER BY run_id DESC LIMIT $1
 """)
 IDEMPOTENCY_RECORD = sql("SELECT * FROM crew_idempotency_records WHERE key = $1")
-# the clocks of several machines differ
-KEEP_REVISION = sql("""
-INSERT INTO crew_revisions VALUES ($1, $2, $3)
-ON CONFLICT (revision) DO UPDATE SET kept_at = greatest(crew_revisions.kept_at, excluded.kept_at)
-""")
-REVISION = sql("SELECT files FROM crew_revisions WHERE revision = $1")
 
 
 def run_row(text: str, answer: str | None) -> RunRow:
@@ -82,6 +77,7 @@ class SqlRuns:
         self.grants = SqlGrants(database)
         self.outbox = SqlOutbox(database)
         self.schedules = SqlSchedules(database)
+        self.revisions = SqlRevisions(database)
 
     async def release(self, run_id: str, epoch: int) -> None:
         """See RunLog."""
@@ -138,12 +134,3 @@ class SqlRuns:
         """See RunLog."""
         found = await self.database.fetch(IDEMPOTENCY_RECORD, key, brief=True)
         return IdempotencyRecord(*found[0]) if found else None
-
-    async def keep_revision(self, revision: str, files: str, now: str) -> None:
-        """See RevisionStore."""
-        await self.database.fetch(KEEP_REVISION, revision, files, now, writes=True)
-
-    async def revision(self, revision: str) -> str | None:
-        """See RevisionStore."""
-        found = await self.database.fetch(REVISION, revision)
-        return str(found[0][0]) if found else None

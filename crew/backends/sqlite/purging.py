@@ -3,6 +3,7 @@
 import json
 import sqlite3
 
+from crew.journal.records.revisions import KEPT_REVISIONS
 from crew.journal.records.rows import PurgeAges, StoredReach
 
 # The index of ended runs begins with their revision, so each of these is looked up by itself: with
@@ -51,7 +52,11 @@ WHERE kept_at < ? AND NOT EXISTS (
     SELECT 1 FROM runs WHERE runs.revision = revisions.revision AND ended_at IS NOT NULL
 ) AND revision NOT IN (
     SELECT revision FROM runs WHERE status IN ('running', 'paused') AND status <> 'completed'
-)
+) AND revision NOT IN (SELECT revision FROM loads ORDER BY number DESC LIMIT ?)
+"""
+OLD_LOADS = """
+DELETE FROM loads WHERE number <= (SELECT max(number) FROM loads) - ?
+    AND revision NOT IN (SELECT revision FROM revisions)
 """
 
 
@@ -111,5 +116,6 @@ def purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     old += connection.execute(surplus, (ages.max_events, limit)).fetchall()
     connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
     connection.executemany(PURGED, old)
-    connection.execute(OLD_REVISIONS, (ages.revisions_before,))
+    connection.execute(OLD_REVISIONS, (ages.revisions_before, KEPT_REVISIONS))
+    connection.execute(OLD_LOADS, (KEPT_REVISIONS,))
     return len(gone) + len(old)

@@ -2,5 +2,7 @@
 
 `changes` (values in place of those), `rewriting` (files with such values), `spacing` (spaces that
 are missing), `data_files` (OpenAPI documents, mcp.lock.json), `environment` (`${NAME}`),
-`redaction` (lines that may hold a secret).
+`redaction` (lines that may hold a secret), `masking` (literal secrets, hidden and put back),
+`programs` (files that are used, and no part of a revision),
+`saving` (several files, written as a whole).
 """

@@ -143,8 +143,13 @@ def _is_sent(path: YamlPath) -> bool:
     return path[0] != "tools" or path[-1] in SENT or (len(path) > 2 and path[2] in SENT)
 
 
-def literal_secrets(document: Document) -> dict[YamlPath, str]:
-    """Return the keys of providers, tools and channels in the file itself, by their paths."""
+def literal_secrets(
+    document: Document, stand_ins: Collection[str] = (NOT_KEPT,)
+) -> dict[YamlPath, str]:
+    """Return the keys of providers, tools and channels in the file itself, by their paths.
+
+    `stand_ins`: what may stand where a secret was; as short as they are, they are found, too.
+    """
     found: dict[YamlPath, str] = {}
     for section, name, entry in _entries(document):
         given: dict[YamlPath, Any] = {(key,): entry.get(key) for key in SECRET_KEYS[section]}
@@ -159,7 +164,7 @@ def literal_secrets(document: Document) -> dict[YamlPath, str]:
         for path, value in given.items():
             if not isinstance(value, str) or VARIABLE.search(value):
                 continue
-            if len(value) >= MIN_SECRET_CHARS or value == NOT_KEPT:
+            if len(value) >= MIN_SECRET_CHARS or value in stand_ins:
                 found[section, name, *path] = value
     return found
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from agents.costs.shape import PRICES_FILE
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.files.changes import Change
+from crew.config.files.saving import finish_save
 from crew.config.files.yaml_reader import MAX_BYTES, read
 from crew.config.problems import Problem
 from tools.config.openapi import DOCUMENT_ENDINGS
@@ -88,12 +89,17 @@ def read_sources(folder: Path) -> Sources:
     """Read a crew's files: at most MAX_BYTES + 1 of each, enough to see that one is too large."""
     problems: list[Problem] = []
     files: dict[str, bytes] = {}
+    try:
+        finish_save(folder)
+    except OSError as error:
+        text = f"a save that was interrupted cannot be finished: {error.strerror}"
+        problems.append(Problem(CREW_FILE, 1, 1, "unreadable", text))
     if _is_there(folder) and folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
         text = f"the folder {folder} cannot be read: permission denied"
         return Sources(folder, files, (Problem(CREW_FILE, 1, 1, "unreadable", text),))
     for path in _paths(folder, problems):
         name = path.relative_to(folder).as_posix()
-        if _leads_outside(path, folder):
+        if leads_outside(path, folder):
             # its lines would be shown beside its errors
             text = "it is a link to a file outside the crew's folder; put the file itself here"
             problems.append(Problem(name, 1, 1, "outside-folder", text))
@@ -103,16 +109,36 @@ def read_sources(folder: Path) -> Sources:
         except OSError as error:
             text = f"the file cannot be read: {error.strerror}"
             problems.append(Problem(name, 1, 1, "unreadable", text))
-    named = dict.fromkeys((*_documents(files), *_context_texts(files)), MAX_BYTES)
-    for name, most in {**named, **dict.fromkeys(_word_files(files), MAX_VOCABULARY_BYTES)}.items():
-        # the loader says what is wrong with one that is not there
-        with suppress(OSError, ValueError):
-            path = folder / name
-            if not _leads_outside(path, folder):
-                files[name] = _read_file(path, most)
+    _read_named(folder, files)
     if not any(Path(name).stem == Path(CREW_FILE).stem for name in _top_names(files, problems)):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))
+
+
+def drafted(sources: Sources, changed: Mapping[str, bytes], gone: Collection[str]) -> Sources:
+    """Return a folder's files as they would be with some changed, new, or gone."""
+    files = {name: content for name, content in sources.files.items() if name not in gone}
+    files |= changed
+    agents = sorted(name for name in files if name.startswith("agents/"))
+    ordered = [*(name for name in files if name not in agents), *agents]
+    files = {name: files[name] for name in ordered}
+    _read_named(sources.folder, files, gone)
+    return Sources(sources.folder, files, sources.problems)
+
+
+def named_files(files: Mapping[str, bytes]) -> dict[str, int]:
+    """Return the files that others name and that are not among them, and how much is read."""
+    named = dict.fromkeys((*_documents(files), *_context_texts(files)), MAX_BYTES)
+    return {**named, **dict.fromkeys(_word_files(files), MAX_VOCABULARY_BYTES)}
+
+
+def _read_named(folder: Path, files: dict[str, bytes], gone: Collection[str] = ()) -> None:
+    for name, most in named_files(files).items():
+        # the loader says what is wrong with one that is not there
+        with suppress(OSError, ValueError):
+            path = folder / name
+            if name not in gone and not leads_outside(path, folder):
+                files[name] = _read_file(path, most)
 
 
 def _top_names(files: Mapping[str, bytes], problems: Sequence[Problem]) -> list[str]:
@@ -205,7 +231,7 @@ def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
     yield from sorted(path for path in found if not path.name.startswith("."))
 
 
-def _leads_outside(path: Path, folder: Path) -> bool:
+def leads_outside(path: Path, folder: Path) -> bool:
     """Return whether a path ends outside a folder, over links or by its name."""
     real, root = os.path.realpath(path), os.path.realpath(folder)
     return os.path.commonpath((real, root)) != root

@@ -70,7 +70,9 @@ class Channel(Shape):
     on: Annotated[list[NoticeKind], Field(min_length=1)] = ["pause", "failed", "missed"]
     """Of what it is told: `pause` (a run waits for a person), `deadline` (no answer came in
     time), `failed`, `done` (it has ended in any other way), `missed` (a schedule has started no
-    run), `budget` (a part of any budget is used, see its `warn`, or it has no room)."""
+    run), `budget` (a part of any budget is used, see its `warn`, or it has no room), `changed`
+    (the files were edited through the server), `storage` (the database is nearly
+    full, or a backup has failed)."""
 
 
 class WebhookChannel(Channel):

@@ -12,6 +12,8 @@ AuditAction = Literal[
     "fork",
     "delete",
     "reload",
+    "edit",
+    "rollback",
     "budget",
     "revoke",
     "memory",

@@ -91,29 +91,31 @@ def notices_of(
     ]
 
 
-def missed_of(
+def plain_notices(
     channels: Mapping[str, Sequence[NoticeKind]],
+    kind: NoticeKind,
     crew: str,
-    name: str,
-    query: str,
+    key: str,
     at: str,
     text: str,
+    query: str = "",
 ) -> Sequence[Notice]:
-    """Return the notices of a schedule that has started no run.
+    """Return the notices of what belongs to no run.
 
     Args:
         channels: the kinds of notices that each of them wants.
-        crew: of the schedule.
-        name: of the schedule.
-        query: of the run that was not started.
-        at: the time at which it was due.
-        text: why there is no run.
+        kind: of these.
+        crew: the name of the crew.
+        key: the same for what is sent once.
+        at: when it was, RFC 3339.
+        text: what it is.
+        query: of a run that was not started.
     """
     return [
         Notice(
-            f"schedule:{name}:{at}:{channel}",
+            f"{key}:{channel}",
             channel,
-            "missed",
+            kind,
             at,
             crew,
             "",
@@ -125,7 +127,7 @@ def missed_of(
             shorten(text, MAX_TEXT),
         )
         for channel, wanted in channels.items()
-        if "missed" in wanted
+        if kind in wanted
     ]
 
 

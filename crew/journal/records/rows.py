@@ -14,7 +14,9 @@ from crew.journal.records.spent.costs import CallRow
 # of a run that was not claimed since its start
 FIRST_EPOCH = 1
 # of a run's changes, what others are told
-NoticeKind = Literal["pause", "failed", "done", "deadline", "missed", "budget"]
+NoticeKind = Literal[
+    "pause", "failed", "done", "deadline", "missed", "budget", "changed", "storage"
+]
 
 
 # of one page of events, unless its first event alone is larger

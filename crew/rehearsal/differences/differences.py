@@ -12,6 +12,8 @@ from crew.rehearsal.differences.words import change_text
 NOTHING = Leaf(None, "")
 # keys of crew.yaml the entries of which are known by their names
 ENTRIES = frozenset({"agents", "tools", "providers", "hooks", "notify", "schedules", "documents"})
+# in a path: not one key, but what a tool reaches by all of them
+REACH = "reach"
 # an entry more lets the crew reach further
 OPENING = frozenset({"tools", "notify", "hooks", "schedules"})
 
@@ -26,6 +28,8 @@ class Difference:
     now: str
     # the crew may do more than before
     is_more: bool = False
+    # of what differs, as in the files; of agents and tools by their names
+    path: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return it as programs get it."""
@@ -60,7 +64,7 @@ def _values(
             continue
         more = is_more(path, before.value, after.value)
         text = change_text(path, before.value, after.value)
-        yield Difference(text, before.source, after.source, more)
+        yield Difference(text, before.source, after.source, more, path)
 
 
 def _is_filled(path: tuple[str, ...], *both: Mapping[tuple[str, ...], Leaf]) -> bool:
@@ -109,7 +113,8 @@ def _of_whole(
     match whole:
         case ("tools", name, "requires_approval"):
             how = "asks a person" if is_new else "no longer asks a person"
-            return Difference(f"tool {name}: {how}", *places, is_more=not is_new)
+            text = f"tool {name}: {how}"
+            return Difference(text, *places, is_more=not is_new, path=whole)
         case ("routing", "signals", agent, signal):
             target = own.get((*whole, "target"), NOTHING).value or "the end"
             what = f"route {agent} {signal} → {target}"
@@ -117,7 +122,7 @@ def _of_whole(
             kind = {"parallel_groups": "group"}.get(whole[-2], whole[-2].removesuffix("s"))
             what = f"{kind} {whole[-1]}"
     text = f"{what} is new" if is_new else f"{what} is gone"
-    return Difference(text, *places, is_more=is_new and whole[0] in OPENING)
+    return Difference(text, *places, is_more=is_new and whole[0] in OPENING, path=whole)
 
 
 def _reach(then: Checked, now: Checked) -> Iterator[Difference]:
@@ -128,4 +133,5 @@ def _reach(then: Checked, now: Checked) -> Iterator[Difference]:
             continue
         folders = (str(one.files.sources.folder.resolve()) for one in (then, now))
         for text in reaches_further(before.reach, tool.reach, *folders):
-            yield Difference(f"tool {name}: {text}", "", "", is_more=True)
+            path = ("tools", name, REACH)
+            yield Difference(f"tool {name}: {text}", "", "", is_more=True, path=path)

@@ -163,7 +163,7 @@ class Replays:
     async def _own(self, row: RunRow) -> LoadedCrew | None:
         """Return the files that a run was started with."""
         if row.revision not in self._revisions:
-            files = await self.store.revision(row.revision) if row.revision else None
+            files = await self.store.revisions.files(row.revision) if row.revision else None
             loaded: LoadedCrew | None = None
             if files is not None:
                 try:

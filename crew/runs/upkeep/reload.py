@@ -1,8 +1,9 @@
 """Reads the crew's files again while it serves; new runs get a good edit, none a broken one."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +13,8 @@ from crew.config.files.yaml_reader import read
 from crew.config.problems import Problem
 from crew.config.report import problems_document
 from crew.crew import Crew
+from crew.journal.errors import StoreError
+from crew.journal.records.revisions import RELOADED, Loading
 from crew.runs.errors import Draining
 from crew.runs.memory.vectors import require_extension
 from crew.runs.runs import Runs
@@ -56,12 +59,13 @@ class Reloader:
     def _now(self) -> str:
         return rfc3339(self.runs.store.now())
 
-    async def reload(self, why: str, *, force: bool = False) -> bool:
+    async def reload(self, why: str, *, force: bool = False, loading: Loading = RELOADED) -> bool:
         """Read the files; returns whether new runs get something else now.
 
         Args:
             why: the cause, for the log.
             force: whatever the gate says.
+            loading: noted with the revision.
 
         Raises:
             ConfigurationError: they have errors; the crew stays as it is.
@@ -69,23 +73,44 @@ class Reloader:
             StoreError: the store has not what the crew needs.
         """
         async with self._lock:
-            if self.runs.draining:
-                raise Draining
-            current = self.runs.crew
-            try:
-                crew = await self._load(current, force=force)
-            except ConfigurationError as error:
-                self._fail(error, why, current.revision)
-                raise
-            await require_extension(self.runs.store, crew)
-            self.runs.adopt(crew)
-            self.listener.adopt(crew)
-            self.loaded_at = self._now()
-            self.last = Reload(self.loaded_at)
-            text = "reloaded (%s): revision %s, %d warnings"
-            log.info(text, why, crew.revision, len(crew.warnings))
-            await self.runs.documents.sync()
-            return crew.revision != current.revision
+            return await self._reload(why, loading, force=force)
+
+    async def save(self, write: Callable[[], Awaitable[None]], why: str, loading: Loading) -> bool:
+        """Write files that were checked, and read them, without another reload between.
+
+        Args:
+            write: writes the files; what it raises goes on, and nothing is read.
+            why: the cause, for the log.
+            loading: noted with the revision.
+
+        Raises:
+            The same as `reload`.
+        """
+        async with self._lock:
+            await write()
+            return await self._reload(why, loading, force=True)
+
+    async def _reload(self, why: str, loading: Loading, *, force: bool) -> bool:
+        if self.runs.draining:
+            raise Draining
+        current = self.runs.crew
+        try:
+            crew = await self._load(current, force=force)
+        except ConfigurationError as error:
+            self._fail(error, why, current.revision)
+            raise
+        await require_extension(self.runs.store, crew)
+        self.runs.adopt(crew, loading)
+        self.listener.adopt(crew)
+        self.loaded_at = self._now()
+        self.last = Reload(self.loaded_at)
+        text = "reloaded (%s): revision %s, %d warnings"
+        log.info(text, why, crew.revision, len(crew.warnings))
+        # the next run does it, where the store fails now
+        with contextlib.suppress(StoreError):
+            await self.runs.revisions.keep_current()
+        await self.runs.documents.sync()
+        return crew.revision != current.revision
 
     async def _load(self, current: Crew, *, force: bool) -> Crew:
         """Return the crew of the newest files, which have passed the gate.

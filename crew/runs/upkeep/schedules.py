@@ -12,7 +12,7 @@ from crew.errors import CrewError
 from crew.journal.errors import StoreError
 from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
 from crew.journal.records.audit import LOCAL, AuditEntry
-from crew.journal.records.notices import missed_of
+from crew.journal.records.notices import plain_notices
 from crew.journal.records.rows import RunRow
 from crew.journal.records.schedules import ScheduleState, key_of
 from crew.runs.errors import AlreadyStarted, Draining
@@ -155,7 +155,8 @@ class Scheduler:
             text += f"; so it was {len(times)} times in a row"
         config = crew.config
         query = config.schedules[name].query
-        if notices := missed_of(config.told, crew.name, name, query, due, text):
+        key = f"schedule:{name}:{due}"
+        if notices := plain_notices(config.told, "missed", crew.name, key, due, text, query):
             # before the state says that it is told, so that a kill -9 in between loses none
             await self.store.outbox.add(notices)
         if await self._move(crew, name, state, version):

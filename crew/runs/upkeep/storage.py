@@ -4,8 +4,10 @@ import logging
 import math
 from dataclasses import replace
 
+from crew.journal.records.notices import plain_notices
 from crew.journal.records.rows import NOTHING_OLD, PurgeAges, StoredReach
 from crew.runs.runs import Runs
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +49,7 @@ class Storage:
             Whether there is more to delete.
         """
         self.bytes = (await runs.store.reach()).bytes
-        self._tell(runs)
+        await self._warn(runs)
         if not self.max_bytes or self.bytes <= self.max_bytes:
             return False
         count, wanted, last = 0, 1, ""
@@ -69,12 +71,17 @@ class Storage:
         log.warning(text, count, last.rstrip("~"))
         return self.bytes > EMPTIED * self.max_bytes
 
-    def _tell(self, runs: Runs) -> None:
-        now = runs.crew.clock.monotonic()
+    async def _warn(self, runs: Runs) -> None:
+        now, crew = runs.crew.clock.monotonic(), runs.crew
         is_due = self._told_at is None or now - self._told_at >= TOLD_SECONDS
         if self.warning and is_due:
             log.warning("%s", self.warning)
             self._told_at = now
+            at = rfc3339(runs.store.now())
+            # once a day, however many processes there are
+            key, channels = f"storage:{at[:10]}", crew.config.told
+            notices = plain_notices(channels, "storage", crew.name, key, at, self.warning)
+            await runs.store.outbox.add(notices)
 
 
 async def _oldest(runs: Runs, count: int) -> PurgeAges | None:

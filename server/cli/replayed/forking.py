@@ -200,9 +200,9 @@ async def _copied(
 ) -> MemoryStore:
     """Return a store that has this run alone."""
     copy = MemoryStore(crew.clock)
-    files = await store.revision(row.revision) if row.revision else None
+    files = await store.revisions.files(row.revision) if row.revision else None
     if files is not None:
-        await copy.keep_revision(row.revision, files, rfc3339(copy.now()))
+        await copy.revisions.keep(row.revision, files, rfc3339(copy.now()))
     await copy.append(Write(row.run_id, records, row))
     return copy
 

@@ -63,7 +63,7 @@ async def revision_of(name: str, folder: Path, store: RunStore | None) -> Source
     """Return the files of a revision that the store has; None: it is the name of none."""
     if store is None or not REVISION.fullmatch(name):
         return None
-    files = await store.revision(name)
+    files = await store.revisions.files(name)
     if files is None:
         return None
     try:

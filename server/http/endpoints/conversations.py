@@ -10,7 +10,7 @@ from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBod
 from server.http.callers.rights import ID, user_of
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
-from server.http.requests import parse_body
+from server.http.reading import parse_body
 from server.http.responses import (
     JsonResponse,
     describe_conversation,

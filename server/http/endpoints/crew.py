@@ -3,6 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crew.journal.records.revisions import Loading
+from server.http.callers.rights import caller_of
 from server.http.endpoints.description import (
     describe_crew,
     describe_models,
@@ -13,7 +15,7 @@ from server.http.endpoints.description import (
 from server.http.endpoints.rehearsed.checked import check_files
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
-from server.http.requests import require_no_body
+from server.http.reading import require_no_body
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from tools.text.texts import map_texts
@@ -59,7 +61,10 @@ async def reload(request: Request) -> Response:
     await require_no_body(request, services.settings, "reload", frozenset(given))
     if given["check"]:
         return JsonResponse(await check_files(services.runs.crew))
-    changed = await services.reloader.reload("asked for over HTTP", force=given["force"])
+    loading = Loading("reload", caller_of(request).name)
+    changed = await services.reloader.reload(
+        "asked for over HTTP", force=given["force"], loading=loading
+    )
     revision = services.runs.crew.revision
     detail = f"{revision}, forced" if given["force"] else revision
     await services.auditor.record(request, "reload", detail=detail)

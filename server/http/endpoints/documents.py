@@ -12,7 +12,7 @@ from server.http.openapi.documents import DocumentAnswer, DocumentsAnswer, Docum
 from server.http.openapi.parameters import AFTER, LIMIT, TEXT, USER, query_parameter
 from server.http.operations import API, IMAGE, JSON, ApiOperation, get_operation
 from server.http.parameters import parse_parameters
-from server.http.requests import read_bytes
+from server.http.reading import read_bytes
 from server.http.responses import JsonResponse, describe_document, describe_passage
 from server.http.services import services_of
 

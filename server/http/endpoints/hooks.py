@@ -11,7 +11,7 @@ from server.http.callers.rights import caller_of
 from server.http.errors import RETRY_AFTER, HttpProblem, bad_request
 from server.http.idempotency import owned_key
 from server.http.parameters import parse_parameters
-from server.http.requests import read_json
+from server.http.reading import read_json
 from server.http.responses import JsonResponse, accepted
 from server.http.services import services_of
 

@@ -11,7 +11,7 @@ from server.http.bodies import CoreBody, ItemBody
 from server.http.callers.rights import ID, caller_of, named_user
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
-from server.http.requests import parse_body
+from server.http.reading import parse_body
 from server.http.responses import JsonResponse, describe_block, describe_item
 from server.http.services import services_of
 

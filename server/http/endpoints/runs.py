@@ -24,15 +24,8 @@ from server.http.endpoints.starting import (
 from server.http.errors import HttpProblem
 from server.http.idempotency import idempotency_key
 from server.http.parameters import parse_event_id, parse_parameters
-from server.http.requests import (
-    ForkRequest,
-    followed_run,
-    parse_answer,
-    parse_body,
-    parse_start,
-    refuse_head,
-    require_no_body,
-)
+from server.http.reading import parse_body, require_no_body
+from server.http.requests import ForkRequest, followed_run, parse_answer, parse_start, refuse_head
 from server.http.responses import (
     JsonResponse,
     accepted,

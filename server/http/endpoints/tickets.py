@@ -7,7 +7,7 @@ from server.http.bodies import TicketBody
 from server.http.callers.rights import own_run, require
 from server.http.callers.tickets import CONNECT_SECONDS, make_ticket
 from server.http.errors import HttpProblem
-from server.http.requests import parse_body
+from server.http.reading import parse_body
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.tokens import Token

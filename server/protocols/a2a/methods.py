@@ -18,7 +18,8 @@ from server.http.bodies import AnswerBody
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.endpoints.starting import Started
 from server.http.errors import HttpProblem, problem_of
-from server.http.requests import ResumeRequest, RunRequest, answer_of_body, check_body, refuse_head
+from server.http.reading import check_body
+from server.http.requests import ResumeRequest, RunRequest, answer_of_body, refuse_head
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.a2a.fold import ENDED, STATES, TaskFold

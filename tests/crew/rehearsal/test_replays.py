@@ -210,7 +210,7 @@ async def test_what_is_not_kept_says_why(tmp_path: Path):
     results = {one.row.run_id: one for one in await replayed(store, folder)}
     assert results[done.run_id].compared.verdict == "not kept"
     assert results[paused.run_id].compared.verdict == "same"
-    store._revisions.clear()
+    store.revisions._files.clear()
     edit(folder, "agents/desk.yaml", {"system_prompt": "Other."})
     results = {one.row.run_id: one for one in await replayed(store, folder)}
     assert "makes no crew here" in results[paused.run_id].compared.why

@@ -14,7 +14,7 @@ from crew.crew import Crew
 from crew.rehearsal.differences.differences import differences
 from server.gate import Reported, rehearsed, replayed
 from server.http.errors import HttpProblem
-from server.http.requests import require_no_body
+from server.http.reading import require_no_body
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from tools.text.texts import map_texts

@@ -17,7 +17,7 @@ from server.http.callers.rights import own_run
 from server.http.errors import HttpProblem
 from server.http.operations import API, SSE
 from server.http.parameters import parse_parameters
-from server.http.requests import parse_body
+from server.http.reading import parse_body
 from server.http.responses import JsonResponse
 from server.http.services import Services, services_of
 from server.http.sse import GOING_DOWN, RETRY
@@ -144,7 +144,7 @@ async def _sources(services: Services, on: str) -> Sources:
     crew = services.runs.crew
     if on in ("current", crew.revision):
         return crew.sources
-    files = await services.runs.store.revision(on)
+    files = await services.runs.store.revisions.files(on)
     if files is None:
         text = f"there is no revision {on}"
         raise HttpProblem(404, text, [("on", text)])

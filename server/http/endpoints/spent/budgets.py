@@ -9,7 +9,7 @@ from server.http.bodies import PotBody
 from server.http.callers.rights import caller_of
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
-from server.http.requests import parse_body
+from server.http.reading import parse_body
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 

@@ -1,0 +1,84 @@
+"""The operations on a crew's files, and on the revisions of them."""
+
+from server.http.bodies import EditBody, FilesBody, RollbackBody
+from server.http.endpoints.edited import files, revisions
+from server.http.openapi.edited import (
+    CheckedFilesAnswer,
+    FilesAnswer,
+    RevisionAnswer,
+    RevisionsAnswer,
+    RevisionsDiffAnswer,
+    SavedAnswer,
+)
+from server.http.openapi.parameters import LIMIT, query_parameter
+from server.http.operations import (
+    API,
+    BODY,
+    JSON,
+    ApiOperation,
+    get_operation,
+    post_operation,
+)
+
+REVISIONS = f"{API}/revisions"
+REVISION = f"{REVISIONS}/{{revision}}"
+
+EDITED = (
+    get_operation(
+        REVISIONS,
+        "read",
+        revisions.list_revisions,
+        RevisionsAnswer,
+        (503,),
+        query_parameter("limit", "So many at most.", **LIMIT),
+        query_parameter(
+            "after",
+            "The `next` of the page before.",
+            type="integer",
+            minimum=1,
+            maximum=999_999_999,
+        ),
+    ),
+    get_operation(REVISION, "read", revisions.show_revision, RevisionAnswer, (404, 503)),
+    get_operation(
+        f"{REVISION}/diff",
+        "read",
+        revisions.show_diff,
+        RevisionsDiffAnswer,
+        (404, 422, 503),
+        query_parameter(
+            "to",
+            "The other revision; the current one unless given.",
+            pattern=revisions.REFERENCE,
+            wrong="is a number, or the beginning of a hash",
+        ),
+    ),
+    post_operation(
+        f"{REVISION}/rollback",
+        "admin",
+        revisions.roll_back,
+        200,
+        SavedAnswer,
+        (404, 409, *BODY, 422, 503),
+        RollbackBody,
+    ),
+    get_operation(f"{API}/files", "admin", files.show_files, FilesAnswer),
+    post_operation(
+        f"{API}/files/check",
+        "admin",
+        files.check_draft,
+        200,
+        CheckedFilesAnswer,
+        (*BODY, 429),
+        FilesBody,
+    ),
+    ApiOperation(
+        "put",
+        f"{API}/files",
+        "admin",
+        files.write_files,
+        {200: (JSON, SavedAnswer)},
+        (409, *BODY, 422, 503),
+        body=EditBody,
+    ),
+)

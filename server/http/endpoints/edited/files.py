@@ -1,0 +1,115 @@
+"""A crew's files: shown, checked before they are written, and written."""
+
+import hashlib
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.config.report import problems_document
+from crew.journal.records.audit import AuditAction
+from crew.journal.records.revisions import Loading
+from server.editing.drafts import shown_files
+from server.editing.editor import CheckedDraft, Editor, Saved
+from server.http.bodies import MAX_FILES_BYTES, EditBody, FilesBody
+from server.http.callers.rights import caller_of
+from server.http.errors import HttpProblem
+from server.http.parameters import parse_parameters
+from server.http.reading import parse_body
+from server.http.responses import JsonResponse
+from server.http.services import services_of
+from tools.text.texts import map_texts
+
+OFF = "files are not edited through this server: CREW_EDIT is not set"
+# of the differences, in the audit
+MAX_DETAIL = 2000
+
+
+def require_editing(request: Request) -> Editor:
+    """Return the editor, for a caller that may edit; raises HttpProblem."""
+    editor, caller = services_of(request).editor, caller_of(request)
+    if editor.mode == "off":
+        raise HttpProblem(403, OFF, more={"code": "editing-off"})
+    if caller.ticket is not None:
+        raise HttpProblem(403, "a ticket edits no files; it needs a token")
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        # whatever CREW_CORS_ORIGINS allows
+        raise HttpProblem(403, "Origin: a page of another site edits no files")
+    return editor
+
+
+async def show_files(request: Request) -> Response:
+    """Answer GET /api/crew/files: the files that the crew reads, without the secrets in them.
+
+    `base` is what a PUT gives back.
+    """
+    parse_parameters(request)
+    editor = require_editing(request)
+    texts = shown_files(await editor.present())
+    reason = editor.read_only()
+    document = {
+        "base": editor.crew.revision,
+        "writable": not reason,
+        "reason": reason or None,
+        "files": [
+            {"path": name, "text": text, "digest": _digest(text)} for name, text in texts.items()
+        ],
+    }
+    return JsonResponse(map_texts(document, editor.crew.secrets.mask))
+
+
+async def check_draft(request: Request) -> Response:
+    """Answer POST /api/crew/files/check: what files that are not written would come to."""
+    editor = require_editing(request)
+    body = await parse_body(
+        request, services_of(request).settings, FilesBody, max_bytes=MAX_FILES_BYTES
+    )
+    found = await editor.check(body.files, body.delete)
+    return JsonResponse(map_texts(_checked(found), editor.crew.secrets.mask))
+
+
+async def write_files(request: Request) -> Response:
+    """Answer PUT /api/crew/files: write files as a whole, and serve new runs with them."""
+    editor = require_editing(request)
+    body = await parse_body(
+        request, services_of(request).settings, EditBody, max_bytes=MAX_FILES_BYTES
+    )
+    loading = Loading("edit", caller_of(request).name, body.why)
+    saved = await editor.save(body.base, body.files, body.delete, loading)
+    await record_edit(request, saved, loading)
+    return JsonResponse(map_texts(describe_saved(saved), editor.crew.secrets.mask))
+
+
+async def record_edit(request: Request, saved: Saved, loading: Loading) -> None:
+    """Keep who has changed the files, why, and what."""
+    differences = "; ".join(one.text for one in saved.differences)
+    detail = f"{saved.load.revision}: {loading.why}; {differences}"[:MAX_DETAIL]
+    services = services_of(request)
+    action: AuditAction = "edit" if loading.source == "edit" else "rollback"
+    await services.auditor.record(request, action, detail=services.runs.crew.secrets.mask(detail))
+
+
+def describe_saved(saved: Saved) -> dict[str, Any]:
+    """Return what was written, as clients get it."""
+    return {
+        "revision": saved.load.revision,
+        "number": saved.load.number,
+        "changed": saved.changed,
+        "diff": [one.document() for one in saved.differences],
+        "others": list(saved.others),
+    }
+
+
+def _checked(found: CheckedDraft) -> dict[str, Any]:
+    return {
+        **problems_document(found.checked.problems),
+        "fixes": [{"path": name, "text": text} for name, text in found.fixes.items()],
+        "graph": found.graph,
+        "diff": [one.document() for one in found.differences],
+        "refused": [one.document() for one in found.refused],
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
