@@ -25,7 +25,14 @@ from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.conversations import owner_of
 from crew.journal.records.exchanges import Began, ExchangeEnd, ExchangeStart, Refused
-from crew.journal.records.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
+from crew.journal.records.listing import (
+    ALL_RUNS,
+    CountedRun,
+    RunFilter,
+    Totals,
+    is_wanted,
+    listed_answer,
+)
 from crew.journal.records.rows import (
     FIRST_EPOCH,
     MAX_PAGE_BYTES,
@@ -198,6 +205,31 @@ class MemoryStore(OneProcess):
         found = (self._rows[run_id] for run_id in in_order)
         page = islice((row for row in found if is_wanted(row, wanted)), limit)
         return [replace(row, answer=listed_answer(row.answer)) for row in page]
+
+    async def totals(self, wanted: RunFilter = ALL_RUNS) -> Totals:
+        """See RunLog."""
+        found = [row for row in self._rows.values() if is_wanted(row, wanted)]
+        return Totals.of([CountedRun.of(row) for row in found])
+
+    async def search(self, text: str, run_ids: Sequence[str], limit: int) -> list[tuple[str, str]]:
+        """See RunLog."""
+        wanted = text.casefold()
+        found = (
+            (run_id, one.public)
+            for run_id in sorted(run_ids, reverse=True)
+            for one in self._records.get(run_id, ())
+            if wanted in one.public.casefold()
+        )
+        return list(islice(found, limit))
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> list[str]:
+        """See RunLog."""
+        rows = [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
+        deleted = [row.run_id for row in rows if row.ended_at and not row.conversation_id]
+        for run_id in deleted:
+            self._forget_run(run_id)
+            self.outbox.forget(run_id)
+        return deleted
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""

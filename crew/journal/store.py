@@ -15,7 +15,7 @@ from crew.journal.records.conversations import ChoreLog, ConversationLog
 from crew.journal.records.core import CoreLog
 from crew.journal.records.documents import DocumentLog
 from crew.journal.records.grants import GrantLog
-from crew.journal.records.listing import ALL_RUNS, RunFilter
+from crew.journal.records.listing import ALL_RUNS, RunFilter, Totals
 from crew.journal.records.notices import Outbox
 from crew.journal.records.people import PeopleLog
 from crew.journal.records.recall import RecallLog
@@ -93,6 +93,27 @@ class RunLog(Protocol):
             limit: so many at most.
             after: the last run_id seen.
             oldest_first: the other way round.
+        """
+        ...
+
+    async def totals(self, wanted: RunFilter = ALL_RUNS) -> Totals:
+        """Return what runs come to, of up to MAX_COUNTED."""
+        ...
+
+    async def search(self, text: str, run_ids: Sequence[str], limit: int) -> list[tuple[str, str]]:
+        """Return events that have a text, in whatever case: run and event, as clients get it.
+
+        Args:
+            text: as it stands in JSON; of texts that are not ASCII the case is that of Unicode.
+            run_ids: only of those; newest first.
+            limit: so many at most.
+        """
+        ...
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> list[str]:
+        """Delete runs that have ended and are of no conversation, with all that is of them.
+
+        Their bytes are overwritten. Returns those that were deleted.
         """
         ...
 

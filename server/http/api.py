@@ -29,6 +29,7 @@ from server.http.endpoints import (
 )
 from server.http.endpoints.documents import DOCUMENTS
 from server.http.endpoints.edited import EDITED
+from server.http.endpoints.explored import EXPLORED
 from server.http.endpoints.rehearsed import checked, kept, replays, why
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.endpoints.spent import budgets, costs
@@ -41,6 +42,7 @@ from server.http.openapi.parameters import (
     INBOX_LIMIT,
     KEY,
     LIMIT,
+    RUN_PARAMETERS,
     STREAM_PARAMETERS,
     TEXT,
     query_parameter,
@@ -168,6 +170,7 @@ OPERATIONS = (
             wrong="is no id of an agent",
         ),
         query_parameter("text", "Only those with it in their query, in whatever case.", **TEXT),
+        *RUN_PARAMETERS,
         query_parameter("since", "Only those started then or later.", **MOMENT),
         query_parameter("until", "Only those started before.", **MOMENT),
         query_parameter("limit", "So many at most.", **LIMIT),
@@ -182,6 +185,7 @@ OPERATIONS = (
         query_parameter("limit", "So many at most.", **INBOX_LIMIT),
         AFTER,
     ),
+    *EXPLORED,
     get_operation(RUN, "read", runs.show_run, answers.RunAnswer, (404, 503)),
     ApiOperation(
         "get", f"{RUN}/events", "read", runs.events, STREAM, (404, 405, 503), EVENT_PARAMETERS

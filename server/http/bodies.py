@@ -285,38 +285,3 @@ class AnswerBody(_AnswerFields):
     """The answer, or the reason of a decision."""
     attachments: Attachments = []
     """Images and documents that go with words."""
-
-
-# of the files of one request
-MAX_FILES_BYTES = 2_000_000
-MIN_WHY, MAX_WHY = 3, 500
-FileName = Annotated[str, Field(min_length=1, max_length=200)]
-Revision = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-Why = Annotated[Text, Field(min_length=MIN_WHY, max_length=MAX_WHY)]
-
-
-class FilesBody(Body):
-    """Files of a crew that are not written."""
-
-    files: Annotated[dict[FileName, Text], Field(max_length=1000)] = {}
-    """Their texts, by their paths below the crew's folder; `***` stands for a secret there."""
-    delete: Annotated[list[FileName], Field(max_length=1000)] = []
-    """Files that would not be there."""
-
-
-class EditBody(FilesBody):
-    """Files of a crew that are to be written."""
-
-    base: Revision
-    """The revision that they were made from: `base` of GET /api/crew/files."""
-    why: Why
-    """The reason, for those who look at it later."""
-
-
-class RollbackBody(Body):
-    """Going back to a revision."""
-
-    reason: Why
-    """Why, for those who look at it later."""
-    base: Revision | None = None
-    """The revision that must be served now; any unless given."""

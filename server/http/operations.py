@@ -16,13 +16,15 @@ from server.tokens import Scope
 
 JSON, SSE, PLAIN = "application/json", "text/event-stream", "text/plain"
 MARKDOWN = "text/markdown"
+HTML = "text/html"
 IMAGE = "image/*"
 NDJSON, YAML = "application/x-ndjson", "application/yaml"
 # where all addresses of crews begin
 API = "/api/crew"
 # the problems of a body
 BODY = (413, 415)
-# by status: the media type and the shape of its JSON; None: nothing
+# by status: the media type, or several with commas between them, and the shape of its JSON; None:
+# nothing
 Answers = Mapping[int, tuple[str, Any] | None]
 
 

@@ -56,6 +56,9 @@ def parse_parameters(request: Request, names: frozenset[str] | None = None) -> d
                 given[key] = known[key].read(value)
             except ValueError as error:
                 problems.append((key, str(error)))
+    problems += [
+        (name, "is missing") for name, one in known.items() if one.required and name not in given
+    ]
     if problems:
         raise bad_request(problems)
     defaults = {key: one.schema["default"] for key, one in known.items() if "default" in one.schema}

@@ -2,7 +2,7 @@
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
 Modules: `reading`, `writers`, `upkeep`, `purging`, `conversations`, `core`, `recall`, `documents`,
-`vectors`, `people`, `costs`, `budgets` (the checks), `samples` (what they write).
+`vectors`, `people`, `costs`, `budgets`, `exploring` (the checks), `samples` (what they write).
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,6 +12,7 @@ from crew.backends.conformance.conversations import CHECKS as CONVERSATIONS
 from crew.backends.conformance.core import CHECKS as CORE
 from crew.backends.conformance.costs import CHECKS as COSTS
 from crew.backends.conformance.documents import CHECKS as DOCUMENTS
+from crew.backends.conformance.exploring import CHECKS as EXPLORING
 from crew.backends.conformance.people import CHECKS as PEOPLE
 from crew.backends.conformance.purging import (
     newest_runs_keep_their_events,
@@ -80,6 +81,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     a_key_starts_one_thing,
     a_refused_write_keeps_no_key,
     pauses_become_due,
+    *EXPLORING,
     # Cancellations
     cancellations_are_kept,
     a_retried_run_is_not_cancelled,

@@ -19,7 +19,7 @@ LOOK_SECONDS = 0.01
 def sample_row(run_id: str, status: RunStatus = "running", **more: object) -> RunRow:
     """Return a row with something in every field that a store has to keep."""
     row = RunRow(run_id, "crew", status, "què?", DAY.format(1), "req", "rev", "scripted")
-    return replace(row, usage=Usage(1, 2, 0.5), **more)  # type: ignore[arg-type] # fields of RunRow
+    return replace(row, **{"usage": Usage(1, 2, 0.5)} | more)  # type: ignore[arg-type] # fields of RunRow
 
 
 def sample_records(first: int, last: int) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from crew.backends.sql.statements import Statement, sql
 from crew.journal.events import RunStatus
-from crew.journal.records.listing import MAX_LISTED_BYTES, RunFilter
+from crew.journal.records.listing import MAX_COUNTED, MAX_LISTED_BYTES, RunFilter
 
 # by field of RunFilter, but `status`: its condition, `{}` in the value's place
 TESTS = {
@@ -15,7 +15,19 @@ TESTS = {
     "text": "strpos(crew_casefold(row::json ->> 'query'), crew_casefold({})) > 0",
     "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
     "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",
+    "reason": "row::json ->> 'reason' = {}",
+    "over_usd": "(row::json -> 'usage' ->> 'cost_usd')::float8 > {}",
+    # an id is ASCII, and "~" comes behind all that it may have
+    "prefix": "run_id >= {0} AND run_id < {0} || '~'",
 }
+
+
+_USAGE = "row::json -> 'usage' ->>"
+COUNTED = (
+    f"status, (row::json ->> 'duration_seconds')::float8, ({_USAGE} 'prompt_tokens')::bigint"
+    f" + ({_USAGE} 'completion_tokens')::bigint, ({_USAGE} 'cost_usd')::float8,"
+    f" coalesce(({_USAGE} 'unpriced')::bigint, 0)"
+)
 
 
 def has_status(status: RunStatus) -> str:
@@ -52,13 +64,7 @@ def select_rows(
         oldest_first: how they are ordered.
     """
     values: list[object] = [limit, MAX_LISTED_BYTES + 1]
-    conditions = [] if wanted.status is None else [has_status(wanted.status)]
-    if wanted.owner:
-        conditions.append(_is_of_owner(wanted.status))
-    given = {field: value for field in TESTS if (value := getattr(wanted, field)) is not None}
-    for field, value in given.items():
-        values.append(value)
-        conditions.append(TESTS[field].format(f"${len(values)}"))
+    conditions = _conditions(wanted, values)
     if after is not None:
         values.append(after)
         conditions.append(f"run_id {'>' if oldest_first else '<'} ${len(values)}")
@@ -66,3 +72,23 @@ def select_rows(
     order = "ASC" if oldest_first else "DESC"
     text = f"SELECT row, substr(answer, 1, $2) FROM crew_runs WHERE {where}"  # noqa: S608 # none of it is given
     return sql(f"{text} ORDER BY run_id {order} LIMIT $1"), values
+
+
+def select_counted(wanted: RunFilter) -> tuple[Statement, list[object]]:
+    """Select the statement for what totals have of each run, in the order of CountedRun."""
+    values: list[object] = [MAX_COUNTED + 1]
+    where = " AND ".join(_conditions(wanted, values)) or "true"
+    text = f"SELECT {COUNTED} FROM crew_runs WHERE {where} LIMIT $1"  # noqa: S608 # none of it is given
+    return sql(text), values
+
+
+def _conditions(wanted: RunFilter, values: list[object]) -> list[str]:
+    """Return the conditions of a filter; their values are added."""
+    conditions = [] if wanted.status is None else [has_status(wanted.status)]
+    if wanted.owner:
+        conditions.append(_is_of_owner(wanted.status))
+    given = {field: value for field in TESTS if (value := getattr(wanted, field)) is not None}
+    for field, value in given.items():
+        values.append(value)
+        conditions.append(TESTS[field].format(f"${len(values)}"))
+    return conditions

@@ -10,8 +10,9 @@ from crew.backends.sql.budgets import SqlBudgets
 from crew.backends.sql.chores import SqlChores
 from crew.backends.sql.conversations import SqlConversations
 from crew.backends.sql.costs import SqlCosts
+from crew.backends.sql.deletion import delete_runs
 from crew.backends.sql.grants import SqlGrants
-from crew.backends.sql.listing import has_status, select_rows
+from crew.backends.sql.listing import has_status, select_counted, select_rows
 from crew.backends.sql.outbox import SqlOutbox
 from crew.backends.sql.remembered.core import SqlCore
 from crew.backends.sql.remembered.documents import SqlDocuments
@@ -20,10 +21,11 @@ from crew.backends.sql.remembered.recall import SqlRecall
 from crew.backends.sql.remembered.vectors import OF_DOCUMENTS, OF_RECALL, SqlVectors
 from crew.backends.sql.revisions import SqlRevisions
 from crew.backends.sql.schedules import SqlSchedules
+from crew.backends.sql.searching import select_found
 from crew.backends.sql.statements import sql
-from crew.backends.sql.transactions import SqlDatabase
+from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.records.listing import ALL_RUNS, RunFilter, listed_answer
+from crew.journal.records.listing import ALL_RUNS, CountedRun, RunFilter, Totals, listed_answer
 from crew.journal.records.rows import Cancellation, IdempotencyRecord, Newest, RunRow
 
 RUN_ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
@@ -49,6 +51,10 @@ REQUEST_CANCELLATION = sql("UPDATE crew_runs SET to_cancel = $2 WHERE run_id = $
 CANCELLATIONS = sql("""
 SELECT row, to_cancel FROM crew_runs WHERE to_cancel IS NOT NULL AND ended_at IS NULL
 ORDER BY run_id DESC LIMIT $1
+""")
+DELETABLE = sql("""
+SELECT run_id FROM crew_runs WHERE run_id = ANY($1) AND ended_at IS NOT NULL
+    AND coalesce(conversation_id, '') = '' FOR UPDATE
 """)
 IDEMPOTENCY_RECORD = sql("SELECT * FROM crew_idempotency_records WHERE key = $1")
 
@@ -113,6 +119,32 @@ class SqlRuns:
         statement, values = select_rows(wanted, limit, after, oldest_first=oldest_first)
         found = await self.database.fetch(statement, *values)
         return [run_row(row, listed_answer(answer)) for row, answer in found]
+
+    async def totals(self, wanted: RunFilter = ALL_RUNS) -> Totals:
+        """See RunLog."""
+        statement, values = select_counted(wanted)
+        found = await self.database.fetch(statement, *values)
+        return Totals.of([CountedRun(*row) for row in found])
+
+    async def search(self, text: str, run_ids: Sequence[str], limit: int) -> list[tuple[str, str]]:
+        """See RunLog."""
+        statement, values = select_found(text, run_ids, limit)
+        found = await self.database.fetch(statement, *values)
+        return [(run_id, public) for run_id, _, public in found]
+
+    async def delete_runs(self, run_ids: Sequence[str]) -> list[str]:
+        """See RunLog."""
+
+        def work() -> Steps[list[str]]:
+            found = yield DELETABLE, (list(run_ids),)
+            deleted = [run_id for (run_id,) in found]
+            if deleted:
+                yield from delete_runs(deleted)
+            return deleted
+
+        deleted = await self.database.transact(work)
+        await self.database.forget_deleted()
+        return deleted
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""

@@ -1,6 +1,9 @@
 """Lists of runs: which ones are wanted, and what of their answers is shown."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, fsum
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
@@ -30,6 +33,73 @@ class RunFilter:
     # the schedule, the hook, or what a client calls it; the conversation that it is in
     source_name: str | None = None
     conversation_id: str | None = None
+    # why it has ended
+    reason: str | None = None
+    # it has cost more than so many USD
+    over_usd: float | None = None
+    # of its id
+    prefix: str | None = None
+
+
+# runs that totals count; behind so many they say that there are more
+MAX_COUNTED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRun:
+    """Of a run, what totals have."""
+
+    status: RunStatus
+    duration_seconds: float
+    tokens: int
+    cost_usd: float
+    # answers of models without a known price
+    unpriced: int
+
+    @classmethod
+    def of(cls, row: RunRow) -> "CountedRun":
+        """Return what totals have of a run."""
+        usage = row.usage
+        numbers = usage.total_tokens, usage.cost_usd, usage.unpriced
+        return cls(row.status, row.duration_seconds, *numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the runs of a filter come to."""
+
+    statuses: Mapping[RunStatus, int]
+    tokens: int
+    cost_usd: float
+    # the cost is at least this
+    is_unpriced: bool
+    # of those that have ended; None: there are none
+    p50_seconds: float | None
+    p95_seconds: float | None
+    # there are more than were counted
+    has_more: bool
+
+    @classmethod
+    def of(cls, found: Sequence[CountedRun]) -> "Totals":
+        """Count runs, of up to MAX_COUNTED; one more says that there are more."""
+        counted = found[:MAX_COUNTED]
+        ended = sorted(
+            one.duration_seconds for one in counted if one.status not in ("running", "paused")
+        )
+        return cls(
+            dict(Counter(one.status for one in counted)),
+            sum(one.tokens for one in counted),
+            fsum(one.cost_usd for one in counted),
+            any(one.unpriced for one in counted),
+            _part(ended, 0.5),
+            _part(ended, 0.95),
+            len(found) > MAX_COUNTED,
+        )
+
+
+def _part(ordered: Sequence[float], part: float) -> float | None:
+    """Return the least value that so large a part of them does not exceed."""
+    return ordered[max(0, ceil(part * len(ordered)) - 1)] if ordered else None
 
 
 ALL_RUNS = RunFilter()
@@ -48,6 +118,9 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
         and wanted.source in (None, row.source)
         and wanted.source_name in (None, row.source_name)
         and wanted.conversation_id in (None, row.conversation_id)
+        and wanted.reason in (None, row.reason)
+        and (wanted.over_usd is None or row.usage.cost_usd > wanted.over_usd)
+        and (wanted.prefix is None or row.run_id.startswith(wanted.prefix))
     )
 
 

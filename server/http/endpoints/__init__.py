@@ -5,5 +5,6 @@ wait for a person), `conversations`, `memory` (what is remembered of a person), 
 `people` (all of it: exported, erased), `remembered` (the operations of these three), `rehearsed`
 (runs played again, and kept as files; files checked before a reload), `crew`, `description` (what
 it shows), `health`, `tickets`, `grants`, `hooks` (alerts that start runs), `spent` (costs),
-`openapi` (the document).
+`edited` (the crew's files, and
+revisions), `explored` (search, comparison, export, deletion, audit), `openapi` (the document).
 """

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -25,11 +26,19 @@ async def list_runs(request: Request) -> Response:
 
     Takes `status`, `agent_id`, `source`, `text` (a part of the query), `since` and `until` (of the
     start: a time, UTC, or its beginning), `limit` (50) and `after` (a run_id; `next` of the page
-    before).
+    before). With `totals=1` also what all that match come to.
     """
     given = parse_parameters(request)
-    page, following = await _page(request, given, _filter(request, given))
-    return JsonResponse({"runs": [describe_listed_run(row) for row in page], "next": following})
+    wanted = filter_of(request, given)
+    page, following = await _page(request, given, wanted)
+    document: dict[str, Any] = {
+        "runs": [describe_listed_run(row) for row in page],
+        "next": following,
+    }
+    if given["totals"]:
+        totals = await services_of(request).runs.store.totals(wanted)
+        document["totals"] = asdict(totals) | {"count": sum(totals.statuses.values())}
+    return JsonResponse(document)
 
 
 async def list_inbox(request: Request) -> Response:
@@ -38,7 +47,7 @@ async def list_inbox(request: Request) -> Response:
     Takes `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
     """
     given = parse_parameters(request)
-    wanted = _filter(request, {"status": "paused"})
+    wanted = filter_of(request, {"status": "paused"})
     page, following = await _page(request, given, wanted, oldest_first=True)
     runs = services_of(request).runs
     pauses = await asyncio.gather(*(runs.pause_of(row) for row in page))
@@ -63,10 +72,10 @@ async def _page(
     return page, page[-1].run_id if len(rows) > len(page) else None
 
 
-def _filter(request: Request, given: Mapping[str, Any]) -> RunFilter:
+def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
     """Return which runs are wanted, of the ones that the caller may see."""
     caller = caller_of(request)
-    owner = None if "admin" in caller.scopes else caller.owner
+    owner = given.get("owner") if "admin" in caller.scopes else caller.owner
     since, until = (_time(given, field) for field in TIME_PARAMETERS)
     return RunFilter(
         given.get("status"),
@@ -77,6 +86,11 @@ def _filter(request: Request, given: Mapping[str, Any]) -> RunFilter:
         since,
         until,
         given.get("source"),
+        given.get("user_id"),
+        given.get("source_name"),
+        reason=given.get("reason"),
+        over_usd=float(given["cost_over"]) if "cost_over" in given else None,
+        prefix=given.get("prefix"),
     )
 
 

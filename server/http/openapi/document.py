@@ -12,7 +12,17 @@ from server.http.api import OPERATIONS
 from server.http.errors import TITLES
 from server.http.openapi.answers import ProblemAnswer
 from server.http.openapi.events import RunEventDocument
-from server.http.operations import IMAGE, JSON, MARKDOWN, NDJSON, PLAIN, SSE, YAML, ApiOperation
+from server.http.operations import (
+    HTML,
+    IMAGE,
+    JSON,
+    MARKDOWN,
+    NDJSON,
+    PLAIN,
+    SSE,
+    YAML,
+    ApiOperation,
+)
 
 PROBLEM = "application/problem+json"
 # what every guarded address may answer
@@ -115,11 +125,11 @@ def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
         content[JSON] = {"schema": schema}
     if media_type == IMAGE:
         content[media_type] = {"schema": {"type": "string", "format": "binary"}}
-    elif media_type in (PLAIN, MARKDOWN, NDJSON):
-        content[media_type] = {"schema": {"type": "string"}}
-    elif media_type == YAML:
+    for text in {PLAIN, MARKDOWN, HTML, NDJSON}.intersection(media_type.split(", ")):
+        content[text] = {"schema": {"type": "string"}}
+    if media_type == YAML:
         content[media_type] = {"schema": {"type": "object"}}
-    elif media_type == SSE:
+    if media_type == SSE:
         # OpenAPI 3.1 has no word for what each event of a stream holds; 3.2 calls it so
         content[SSE] = {"itemSchema": _event_schema(schema or {"$ref": EVENT})}
     return {"description": "Done.", "content": content}

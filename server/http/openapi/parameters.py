@@ -21,11 +21,12 @@ class Parameter:
     # a JSON schema; its `pattern` is checked where `wrong` says what is wrong then
     schema: dict[str, Any]
     wrong: str = ""
+    required: bool = False
 
     @property
     def document(self) -> dict[str, Any]:
         """The parameter as OpenAPI has it."""
-        required = {"required": False} if self.place == "query" else {}
+        required = {"required": self.required} if self.place == "query" else {}
         described = {"description": self.text, "schema": self.schema}
         return {"name": self.name, "in": self.place, **required, **described}
 
@@ -49,9 +50,11 @@ class Parameter:
         return text
 
 
-def query_parameter(name: str, text: str, *, wrong: str = "", **schema: Any) -> Parameter:
+def query_parameter(
+    name: str, text: str, *, wrong: str = "", required: bool = False, **schema: Any
+) -> Parameter:
     """Describe a parameter of the query string; a string unless its schema says otherwise."""
-    return Parameter(name, "query", text, {"type": "string", **schema}, wrong)
+    return Parameter(name, "query", text, {"type": "string", **schema}, wrong, required)
 
 
 def header_parameter(name: str, text: str, **schema: Any) -> Parameter:
@@ -77,6 +80,40 @@ TEXT: dict[str, Any] = {
 AFTER = query_parameter("after", "The `next` of the page before.", pattern=ID)
 USER = query_parameter(
     "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
+)
+# of a list of runs, beside the others
+RUN_PARAMETERS = (
+    query_parameter(
+        "reason",
+        "Only those that have ended so.",
+        pattern="^[a-z_]{1,64}$",
+        wrong="is no reason of an end",
+    ),
+    query_parameter(
+        "owner",
+        "Only those of it; for scope admin.",
+        pattern="^[A-Za-z0-9._-]{1,64}$",
+        wrong="is no name of a token",
+    ),
+    query_parameter(
+        "user_id",
+        "Only those for it.",
+        pattern=f"^[^\\u0000]{{1,{MAX_USER_ID}}}$",
+        wrong=f"has 1 to {MAX_USER_ID} characters, and no NUL",
+    ),
+    query_parameter(
+        "source_name", "Only those of this schedule or hook.", pattern=ID, wrong="is no name"
+    ),
+    query_parameter(
+        "cost_over",
+        "Only those that have cost more, in USD.",
+        pattern=r"^[0-9]{1,6}(\.[0-9]{1,9})?$",
+        wrong="is an amount of USD, such as 0.05",
+    ),
+    query_parameter(
+        "prefix", "Only those with an id that begins so.", pattern=ID, wrong="begins no id of a run"
+    ),
+    query_parameter("totals", "With what all that match come to.", **FLAG),
 )
 STREAM_PARAMETERS = (
     query_parameter("q", "What is asked: text, or the JSON of a body.", minLength=1),

@@ -1,7 +1,10 @@
-"""The operations on a crew's files, and on the revisions of them."""
+"""The operations on a crew's files, and on the revisions of them.
 
-from server.http.bodies import EditBody, FilesBody, RollbackBody
+`files`, `revisions` (the endpoints), `bodies` (of requests).
+"""
+
 from server.http.endpoints.edited import files, revisions
+from server.http.endpoints.edited.bodies import EditBody, FilesBody, RollbackBody
 from server.http.openapi.edited import (
     CheckedFilesAnswer,
     FilesAnswer,

@@ -11,8 +11,8 @@ from crew.journal.records.audit import AuditAction
 from crew.journal.records.revisions import Loading
 from server.editing.drafts import shown_files
 from server.editing.editor import CheckedDraft, Editor, Saved
-from server.http.bodies import MAX_FILES_BYTES, EditBody, FilesBody
 from server.http.callers.rights import caller_of
+from server.http.endpoints.edited.bodies import MAX_FILES_BYTES, EditBody, FilesBody
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.reading import parse_body

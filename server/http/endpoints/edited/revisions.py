@@ -15,8 +15,8 @@ from crew.journal.records.revisions import Load, Loading
 from crew.rehearsal.differences.differences import Difference, differences
 from server.editing.drafts import shown_files
 from server.editing.editor import text_diffs
-from server.http.bodies import RollbackBody
 from server.http.callers.rights import caller_of
+from server.http.endpoints.edited.bodies import RollbackBody
 from server.http.endpoints.edited.files import describe_saved, record_edit, require_editing
 from server.http.parameters import parse_parameters
 from server.http.reading import parse_body

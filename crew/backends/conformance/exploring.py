@@ -1,0 +1,67 @@
+"""Checks of what is found in runs, what they come to, and how they are deleted."""
+
+from typing import Any
+
+from agents.costs.usage import Usage
+from crew.backends.conformance.samples import DAY, begin_run, run_ids
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import Record, Write
+from crew.journal.store import RunStore
+
+
+async def runs_are_counted(store: RunStore) -> None:
+    """Check totals of a filter, and filters by reason, cost and the beginning of an id."""
+    assert (await store.totals()).p50_seconds is None
+    for n in range(1, 5):
+        usage = Usage(10 * n, n, 0.25 * n, unpriced=n == 3)
+        more: dict[str, Any] = {
+            "usage": usage,
+            "duration_seconds": float(n),
+            "ended_at": DAY.format(n),
+        }
+        await begin_run(store, f"r{n}", status="completed", reason=f"why{n % 2}", **more)
+    await begin_run(store, "s1", status="paused")
+    found = await store.totals()
+    assert dict(found.statuses) == {"completed": 4, "paused": 1}
+    assert (found.tokens, found.cost_usd, found.is_unpriced) == (113, 3.0, True)
+    assert (found.p50_seconds, found.p95_seconds, found.has_more) == (2.0, 4.0, False)
+    dear = await store.totals(RunFilter(over_usd=0.25, reason="why0"))
+    assert (dict(dear.statuses), dear.cost_usd, dear.is_unpriced) == ({"completed": 2}, 1.5, False)
+    assert [row.run_id for row in await store.rows(RunFilter(over_usd=0.75))] == ["r4"]
+    assert [row.run_id for row in await store.rows(RunFilter(prefix="s"))] == ["s1"]
+    assert await store.rows(RunFilter(prefix="r1x")) == []
+
+
+async def words_are_found(store: RunStore) -> None:
+    """Check that events are found by a part of their text, whatever its case, in some runs."""
+    texts = ("Disk FULL on db-1", "ĐĨA đầy 100%", "a_b")
+    for n, text in enumerate(texts):
+        epoch = await begin_run(store, f"r{n}")
+        record = Record(2, f'{{"words":"{text}"}}', "{}")
+        await store.append(Write(f"r{n}", [record], epoch=epoch))
+    runs = ["r0", "r1", "r2"]
+    for word, expected in {
+        "disk full": ["r0"],
+        "đĩa ĐẦY": ["r1"],
+        "100%": ["r1"],
+        "A_B": ["r2"],
+        "a%b": [],
+        "words": ["r2", "r1", "r0"],
+    }.items():
+        found = await store.search(word, runs, 9)
+        assert [run_id for run_id, _ in found] == expected, word
+    assert await store.search("words", ["r0", "r1"], 1) == [("r1", '{"words":"ĐĨA đầy 100%"}')]
+
+
+async def ended_runs_are_deleted(store: RunStore) -> None:
+    """Check that runs at work and runs of conversations stay."""
+    await begin_run(store, "r1", 2, "completed", ended_at=DAY.format(1))
+    await begin_run(store, "r2", status="paused")
+    await begin_run(store, "r3", 1, "failed", ended_at=DAY.format(1))
+    assert sorted(await store.delete_runs(["r1", "r2", "none"])) == ["r1"]
+    assert sorted(await run_ids(store)) == ["r2", "r3"]
+    assert list(await store.records("r1")) == []
+    assert await store.delete_runs(["r1"]) == []
+
+
+CHECKS = (runs_are_counted, words_are_found, ended_runs_are_deleted)

@@ -1,0 +1,93 @@
+"""The operations on stored runs: `looking` (search, compare, export), `deleting`, `audit`.
+
+`bodies`: of requests.
+"""
+
+from typing import Any
+
+from crew.journal.query import ID
+from server.http.endpoints.explored import audit, deleting, looking
+from server.http.endpoints.explored.bodies import DeleteRunsBody
+from server.http.openapi.explored import (
+    AuditAnswer,
+    ComparisonAnswer,
+    DeletedAnswer,
+    ExportedRun,
+    SearchAnswer,
+)
+from server.http.openapi.parameters import AFTER, LIMIT, query_parameter
+from server.http.operations import (
+    API,
+    BODY,
+    HTML,
+    MARKDOWN,
+    ApiOperation,
+    get_operation,
+    post_operation,
+)
+
+OF_RUN: dict[str, Any] = {"pattern": f"^{ID}$", "wrong": "is no id of a run"}
+RUN = f"{API}/runs/{{run_id}}"
+
+
+EXPLORED = (
+    # before the addresses of single runs, which it looks like
+    post_operation(
+        f"{API}/runs/delete",
+        "run",
+        deleting.delete_matching,
+        200,
+        DeletedAnswer,
+        (409, *BODY, 503),
+        DeleteRunsBody,
+    ),
+    get_operation(
+        f"{API}/search",
+        "read",
+        looking.search,
+        SearchAnswer,
+        (404, 503),
+        query_parameter(
+            "q",
+            "The words, in whatever case.",
+            required=True,
+            pattern=r"^[^\u0000]{2,200}$",
+            wrong="has 2 to 200 characters, and no NUL",
+        ),
+        query_parameter("limit", "So many at most.", **{**LIMIT, "maximum": 200}),
+        AFTER,
+    ),
+    get_operation(
+        f"{API}/compare",
+        "read",
+        looking.compare_runs,
+        ComparisonAnswer,
+        (404, 503),
+        query_parameter("a", "A run.", required=True, **OF_RUN),
+        query_parameter("b", "The other run.", required=True, **OF_RUN),
+    ),
+    ApiOperation(
+        "get",
+        f"{RUN}/export",
+        "read",
+        looking.export_run,
+        {200: (f"{MARKDOWN}, {HTML}", ExportedRun)},
+        (404, 503),
+        (
+            query_parameter(
+                "format", "Of the document.", enum=["json", "md", "html"], default="json"
+            ),
+        ),
+    ),
+    ApiOperation("delete", RUN, "run", deleting.delete_run, {204: None}, (404, 409, 503)),
+    get_operation(
+        f"{API}/audit",
+        "admin",
+        audit.show_audit,
+        AuditAnswer,
+        (503,),
+        query_parameter("action", "Only this one.", enum=list(audit.ACTIONS)),
+        query_parameter("run_id", "Only what is about it.", **OF_RUN),
+        query_parameter("limit", "So many at most.", **{**LIMIT, "maximum": 1000}),
+    ),
+)

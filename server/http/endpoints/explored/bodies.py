@@ -1,0 +1,39 @@
+"""The bodies of requests about many stored runs."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from crew.journal.events import RunStatus
+from crew.journal.query import ID, SourceKind
+from server.http.bodies import TIME, WHOLE, Body, Text
+
+
+class RunFilterBody(Body):
+    """Which runs are meant; without a value: all that the caller may see."""
+
+    status: RunStatus | None = None
+    """Only those with it."""
+    source: SourceKind | None = None
+    """Only those it has started."""
+    agent_id: Annotated[str, Field(pattern=ID)] | None = None
+    """Only those in which it spoke last."""
+    text: Annotated[Text, Field(max_length=200)] | None = None
+    """Only those with it in their query, in whatever case."""
+    since: Annotated[str, Field(pattern=f"^{TIME}$")] | None = None
+    """Only those started then or later."""
+    until: Annotated[str, Field(pattern=f"^{TIME}$")] | None = None
+    """Only those started before."""
+    reason: Annotated[str, Field(pattern="^[a-z_]{1,64}$")] | None = None
+    """Only those that have ended so."""
+
+
+class DeleteRunsBody(Body):
+    """Runs to delete."""
+
+    filter: RunFilterBody
+    """Which."""
+    expect: Annotated[int, Field(ge=0, le=1_000_000), WHOLE] = 0
+    """How many there are; with another number nothing is deleted."""
+    dry: bool = False
+    """Only count them."""
