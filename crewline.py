@@ -9,8 +9,22 @@ import importlib
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("crew", "agents", "tools", "server")
+# what programs import from here, by the module that has it
+EXPORTS = {
+    "Client": ("server.client.client", "CrewClient"),
+    "ClientError": ("server.client.errors", "ClientError"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a program asks for, not before."""
+    if name not in EXPORTS:
+        raise AttributeError(f"module 'crewline' has no attribute {name!r}")
+    module, found = EXPORTS[name]
+    return getattr(importlib.import_module(module), found)
 
 
 def main() -> None:

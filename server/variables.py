@@ -9,6 +9,8 @@ VARIABLES = {
         "unless given) and what else: read, run, answer, admin"
     ),
     "CREW_TOKEN": "the token that commands show to a server (`--server`)",
+    "CREW_SERVER": "the server that commands go to where they are given no folder",
+    "CREW_PROFILE": "the same by its name, which `crew profile add` gives",
     "CREW_TOKEN_FILE": "a file of further tokens, as `crew token new` writes it; it may change",
     "CREW_TRUSTED_PROXIES": (
         "addresses or networks of proxies whose X-Forwarded-For says who the client is, separated "

@@ -160,6 +160,50 @@ COMMANDS = {
         "commands.backup",
         "Copy the database of a crew's runs to a file, also while a server writes, and check it.",
     ),
+    "show": (
+        "commands.served.history",
+        "Show a run with its events; one that goes on is followed to its end.",
+    ),
+    "search": (
+        "commands.served.history",
+        "Find where words were said: by people, agents and tools, the newest runs first.",
+    ),
+    "compare": (
+        "commands.served.history",
+        "Put two runs side by side, step by step, and say where they part.",
+    ),
+    "export": (
+        "commands.served.history",
+        "Print a run with all that is kept of it: events, decisions, costs, and who did what.",
+    ),
+    "delete": (
+        "commands.served.history",
+        "Delete runs that have ended, with their events; their bytes are overwritten.",
+    ),
+    "answer": (
+        "commands.served.profiles",
+        "Answer a paused run, and show what follows; ends as `crew run` does.",
+    ),
+    "revisions": (
+        "commands.served.revisions",
+        "List what was served since when, and who wanted it; or what differs since one of them.",
+    ),
+    "rollback": (
+        "commands.served.revisions",
+        "Write the files of an earlier revision, as a new one; shows the difference, and asks.",
+    ),
+    "reload": (
+        "commands.served.revisions",
+        "Have a server read its files again; ends with 1 where they have errors.",
+    ),
+    "open": (
+        "commands.served.profiles",
+        "Print the address of a server's console, or of a run in it; on a terminal, open it.",
+    ),
+    "profile": (
+        "commands.served.profiles",
+        "Servers by name: for --profile, in a file that no other user may read.",
+    ),
     "token": ("commands.tokens", "The tokens of a file that CREW_TOKEN_FILE names."),
 }
 

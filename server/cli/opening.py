@@ -85,12 +85,18 @@ def open_to_look(folder: Path) -> RunStore | None:
     Raises:
         StoreError: it cannot be opened.
     """
+    if not has_store(folder):
+        return None
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    return asyncio.run(open_store(url, folder))
+
+
+def has_store(folder: Path) -> bool:
+    """Return whether a folder has runs, or may have them elsewhere."""
     if not folder.is_dir():
         fail(f"there is no folder {folder}")
     url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
-    if not url and not (folder / ".crew" / "crew.db").exists():
-        return None
-    return asyncio.run(open_store(url, folder))
+    return bool(url) or (folder / ".crew" / "crew.db").exists()
 
 
 def open_runs(crew: Crew, folder: Path) -> Runs:
@@ -106,6 +112,12 @@ def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
     Ends the programs that a server of the folder has left that was killed.
     """
     end_orphans(folder)
+    return asyncio.run(opened_database(crew, settings, folder))
+
+
+async def opened_database(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
+    """Open the database of a crew, in the event loop that uses it; raises StoreError."""
     connections = settings.database_connections or CONNECTIONS
-    opening = open_database(settings.database_url, folder, crew=crew.name, connections=connections)
-    return asyncio.run(opening)
+    return await open_database(
+        settings.database_url, folder, crew=crew.name, connections=connections
+    )

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from crew.errors import CrewError
 from crew.journal.query import Answer, CallDecision, Query, Source
 from crew.journal.records.people import Erasure
 from crew.journal.records.rows import RunRow
+from crew.journal.wire import RunEvent
 from crew.runs.chores.chores import Chores
 from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.chores.erasure import LANE as ERASURES
@@ -137,7 +138,7 @@ async def _start(runs: Runs, asked: Play, output: Output, *, deltas: bool) -> Ru
         return await _fork(runs, run_id, asked, output)
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
-        answer = await _with_decisions(runs, run_id, answer)
+        answer = await with_decisions(runs.stored(run_id), answer)
     try:
         return await _resume(runs, run_id, answer)
     except AnsweredTooLate as error:
@@ -163,7 +164,7 @@ def _show_late(error: AnsweredTooLate, output: Output) -> Run:
 
 async def _resume_by_person(runs: Runs, run_id: str, output: Output, *, deltas: bool) -> Run | None:
     """Ask until an answer fits; None: the run stays paused."""
-    while (answer := await _ask_for_answer(output)) is not None:
+    while (answer := await ask_for_answer(output)) is not None:
         try:
             return await _resume(runs, run_id, replace(answer, deltas=deltas))
         except AnsweredTooLate as error:
@@ -200,7 +201,7 @@ async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
     return await runs.row(started.id)
 
 
-async def _ask_for_answer(output: Output) -> Answer | None:
+async def ask_for_answer(output: Output) -> Answer | None:
     """Return a person's answer, on each of several calls by itself; None: the run stays paused."""
     view = output.view
     if not view.calls:
@@ -296,14 +297,18 @@ async def forget_user(runs: Runs, user_id: str) -> Erasure:
         return next(one for one in found if one.requested_at == begun.requested_at)
 
 
-async def _with_decisions(runs: Runs, run_id: str, answer: Answer) -> Answer:
+async def with_decisions(events: AsyncIterator[RunEvent], answer: Answer) -> Answer:
     """Read an answer in words, where the run's pause asks about calls.
+
+    Args:
+        events: of the run, up to the pause.
+        answer: in words.
 
     Raises:
         WrongDecision: the words decide nothing; the run stays paused.
     """
     view = RunView(Console(quiet=True))
-    async for event in runs.stored(run_id):
+    async for event in events:
         view.show(event)
     if not view.calls or _is_words(view, answer.text):
         return answer

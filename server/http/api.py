@@ -125,7 +125,7 @@ OPERATIONS = (
     post_operation(
         f"{API}/reload",
         "admin",
-        crew.reload,
+        crew.reload_files,
         200,
         answers.ReloadAnswer | CheckedReload,
         (*BODY, 422, 503),

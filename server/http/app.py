@@ -107,6 +107,7 @@ def build_server(
 
     async def begin() -> None:
         await store.listen()
+        await services.runs.revisions.keep_current()
         if recovers:
             await services.runs.find_left()
         elif queue is None:
@@ -165,7 +166,6 @@ def build_app(
         try:
             async with services.runs:
                 await services.runs.documents.sync()
-                await services.runs.revisions.keep_current()
                 if begin is not None:
                     await begin()
                 work = [*background(), overload.watch()]

@@ -63,4 +63,10 @@ def build_worker(
             work(),
         ]
 
-    return build_app([*routes_of(WORKER_OPERATIONS)], services, settings, background)
+    return build_app(
+        [*routes_of(WORKER_OPERATIONS)],
+        services,
+        settings,
+        background,
+        runs.revisions.keep_current,
+    )

@@ -69,7 +69,7 @@ class _Differing:
     now: TrailStep | None
 
 
-def compare(then: Trail, now: Trail, missing: str) -> Compared:
+def compare_trails(then: Trail, now: Trail, missing: str) -> Compared:
     """Compare a replay with the run.
 
     Args:

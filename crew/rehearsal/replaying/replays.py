@@ -17,7 +17,7 @@ from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew, RealModels
-from crew.rehearsal.replaying.comparison import AnsweredAnew, Compared, compare
+from crew.rehearsal.replaying.comparison import AnsweredAnew, Compared, compare_trails
 from crew.rehearsal.replaying.options import AS_RECORDED, RealAnswers, ReplayOptions
 from crew.rehearsal.replaying.recording import NotKept, Recording, read_recording
 from crew.rehearsal.replaying.replayer import Replayed, replay_recording
@@ -98,7 +98,7 @@ class Replays:
         then = Trail.of(recording.events)
         # in a thread, in which it has an event loop of its own
         now = await self._replay(recording, self.loaded)
-        found = compare(then, now.trail, now.missing)
+        found = compare_trails(then, now.trail, now.missing)
         steps = _words(then), _words(now.trail)
         if found.verdict == "same":
             return ReplayResult(row, found, (), *steps)
@@ -107,7 +107,7 @@ class Replays:
             why = f"its revision {row.revision} makes no crew here any more"
             return ReplayResult(row, Compared("not kept", why=why))
         again = await self._replay(recording, own)
-        proof = compare(then, again.trail, again.missing)
+        proof = compare_trails(then, again.trail, again.missing)
         if proof.verdict != "same" and recording.shows_documents:
             why = "it was shown a list of documents, which is another one now"
             return ReplayResult(row, Compared("not kept", why=why))
@@ -149,7 +149,7 @@ class Replays:
             if not now.has_left and not now.is_over:
                 return None
             if not now.is_over:
-                plays.append((_said_anew(compare(then, now.trail, now.missing)), now))
+                plays.append((_said_anew(compare_trails(then, now.trail, now.missing)), now))
         if not plays:
             return None
         counts = Counter(one.verdict for one, _ in plays)

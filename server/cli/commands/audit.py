@@ -11,12 +11,16 @@ import typer
 
 from crew.journal.records.audit import LOCAL, LOCAL_USER, AuditAction, AuditEntry
 from crew.journal.store import RunStore
-from server.cli.exits import HERE, Folder, say_none
+from server.cli.exits import HERE, say_none
 from server.cli.opening import open_to_look
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.clock import rfc3339
 from tools.text.texts import visible, visible_json
 
 ACTIONS = get_args(AuditAction)
+# of one answer of a server
+MAX_ENTRIES = 1000
 
 
 async def record_action(
@@ -38,7 +42,7 @@ def user_name() -> str:
 
 
 def audit(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     action: Annotated[
         str | None, typer.Option(help=f"Only one of {', '.join(ACTIONS)}.", show_default="all")
     ] = None,
@@ -49,6 +53,8 @@ def audit(
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Show who did what, newest first: starts, answers, cancels, reloads, refusals and so on.
 
@@ -57,8 +63,13 @@ def audit(
     wanted = next((one for one in ACTIONS if one == action), None)
     if action is not None and wanted is None:
         raise typer.BadParameter(f"is one of {', '.join(ACTIONS)}", param_hint="--action")
-    store = open_to_look(folder)
-    found = asyncio.run(_read(store, limit, wanted, run_id)) if store is not None else []
+    found: list[AuditEntry] = []
+    if (target := chosen_target(server, profile, folder)) is not None:
+        with opened_api(target, HERE) as api:
+            asked = {"action": action, "run_id": run_id, "limit": min(limit, MAX_ENTRIES)}
+            found = [AuditEntry(**one) for one in api.read("/audit", **asked)["entries"]]
+    elif (store := open_to_look(folder or HERE)) is not None:
+        found = asyncio.run(_read(store, limit, wanted, run_id))
     if not found:
         say_none("nothing is recorded yet, or nothing that fits", as_document=as_document)
     for entry in found:

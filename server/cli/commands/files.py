@@ -16,10 +16,12 @@ from crew.config.routing_plan import entry_point, routing_of
 from crew.crew import check
 from crew.routing.graph import Edge, RoutingGraph
 from crew.routing.render import RENDERERS
-from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.exits import HERE, Exit, fail
 from server.cli.explain import render_explanation, render_page
 from server.cli.json_schema import schema_of
 from server.cli.opening import guard_process
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.validate import offer_fixes, print_check
 from tools.text.suggest import nearest
 from tools.text.texts import visible
@@ -94,23 +96,32 @@ def explain(
 
 
 def graph(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     form: Annotated[GraphFormat, typer.Option("--format", help="How to draw it.")] = "text",
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Mark what no rehearsal takes; they are played.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Draw the routing of a crew.
 
     Example: [bold]crew graph examples/routing --format mermaid[/]
     """
-    checked = check(folder, imports=False)
+    if (target := chosen_target(server, profile, folder)) is not None:
+        if coverage:
+            raise typer.BadParameter("it plays a folder's rehearsals", param_hint="--coverage")
+        with opened_api(target, HERE) as api:
+            print(visible(api.read("/graph", format=form)))
+        return
+    home = folder or HERE
+    checked = check(home, imports=False)
     files = checked.files
     if has_failed(checked.problems):
         raise ConfigurationError(checked.problems, files.texts)
     # whether a person is asked stands in the files; no tool is imported for it
     routing = routing_of(files, {**checked.tools.names, **files.tools})
-    untaken = _untaken(folder) if coverage else ()
+    untaken = _untaken(home) if coverage else ()
     print(visible(RENDERERS[form](RoutingGraph.of(routing, entry_point(files)), untaken)))
 
 

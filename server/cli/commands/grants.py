@@ -1,7 +1,9 @@
 """Approvals that outlive their run: `crew grants`."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 from pydantic_core import to_json
@@ -9,8 +11,10 @@ from pydantic_core import to_json
 from crew.journal.records.grants import Grant
 from crew.journal.store import RunStore
 from server.cli.commands.audit import record_action
-from server.cli.exits import HERE, Exit, Folder, fail, say_none
+from server.cli.exits import HERE, Exit, fail, say_none
 from server.cli.opening import open_to_look
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.clock import rfc3339
 from tools.text.texts import visible, visible_json
 
@@ -18,24 +22,36 @@ NONE = "no grant: nobody has approved a call for all runs (remember: always)"
 
 
 def grants(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     revoke: Annotated[
         str | None, typer.Option(metavar="ID", help="End one: a person is asked again.")
     ] = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Show which calls a person has approved for all runs (`remember: always`), newest first.
 
     Example: [bold]crew grants examples/it-support[/]
     """
-    if (store := open_to_look(folder)) is None:
+    if (target := chosen_target(server, profile, folder)) is not None:
+        with opened_api(target, HERE) as api:
+            if revoke is not None:
+                api.send("DELETE", f"/grants/{quote(revoke, safe='')}")
+            found = [Grant(**one) for one in api.read("/grants")["grants"]]
+        _print(found, as_document=as_document)
+        return
+    if (store := open_to_look(folder or HERE)) is None:
         if revoke is not None:
             fail(f"there is no grant {revoke!r}", Exit.USAGE)
         say_none(NONE, as_document=as_document)
         return
-    found = asyncio.run(_look(store, revoke))
+    _print(asyncio.run(_look(store, revoke)), as_document=as_document)
+
+
+def _print(found: Sequence[Grant], *, as_document: bool) -> None:
     if not found:
         say_none(NONE, as_document=as_document)
     for one in found:

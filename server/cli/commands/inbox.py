@@ -15,10 +15,12 @@ from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.streams.live import LiveRuns
 from crew.runs.streams.reader import RunReader
-from server.cli.exits import HERE, Folder, say_none
+from server.cli.exits import HERE, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import open_to_look
-from server.cli.remote import Remote, Server, show_inbox
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
+from server.cli.served.runs import show_served_inbox
 from server.cli.stored import print_waiting
 from server.http.responses import describe_waiting_run
 from tools.clock import SYSTEM_CLOCK
@@ -29,8 +31,9 @@ PAGE = 100
 
 
 def inbox(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     server: Server = None,
+    profile: Profile = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
@@ -39,13 +42,13 @@ def inbox(
 
     Example: [bold]crew inbox examples/pausing[/]
     """
-    if server is not None:
-        shown = show_inbox(Remote.of(server), as_document=as_document)
-    else:
-        store = open_to_look(folder)
-        shown = 0
-        if store is not None:
-            shown = asyncio.run(_show(store, folder, as_document=as_document))
+    shown, home = 0, folder or HERE
+    target = chosen_target(server, profile, folder)
+    if target is not None:
+        with opened_api(target, home) as api:
+            shown = show_served_inbox(api, as_document=as_document)
+    elif (store := open_to_look(home)) is not None:
+        shown = asyncio.run(_show(store, home, as_document=as_document))
     if not shown:
         say_none("no run waits for a person", as_document=as_document)
 

@@ -21,21 +21,31 @@ from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.answers import answer_of, parse_call_decision
 from server.cli.commands.remembered.conversations import User, checked_id
-from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, say_none
+from server.cli.exits import HERE, Exit, exit_code_of, fail, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look
 from server.cli.play import Play, Resume, Retry, cancel_run, play
-from server.cli.remote import Remote, Server, list_remote_runs, show_remote_run
+from server.cli.served.api import opened_api, run_path
+from server.cli.served.following import answer_served, go_on_served, run_served
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target, place_arguments
+from server.cli.served.runs import list_served_runs, show_served_run
 from server.cli.stored import list_runs, show_run
 from server.cli.view.output import Output
 
+# characters of stdin that go to a server, which knows its own limit
+MAX_QUERY = 1_000_000
 NO_RUN = "no run yet; crew run DIR QUESTION starts one"
 
 
 def run(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="DIR",
+            help="The crew's folder, with crew.yaml in it; left out where a server is meant.",
+            show_default=False,
+        ),
+    ] = None,
     query: Annotated[
         str | None,
         typer.Argument(
@@ -89,6 +99,11 @@ def run(
             "--dry", help="Call only tools that read; show what others would do. Keeps no run."
         ),
     ] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="With a server: print the run's id, and leave it.")
+    ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
@@ -98,19 +113,40 @@ def run(
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
     decisions = tuple(parse_call_decision(text) for text in calls or ())
+    target, home, (query,) = place_arguments(server, profile, folder, query)
+    if target is None and folder is None:
+        raise typer.BadParameter("say which crew, or which --server", param_hint="DIR")
     _check_options(query, answer, bool(decision or decisions))
     if priority is not None and answer is not None:
         raise typer.BadParameter("the run has its own", param_hint="--priority")
-    if dry and answer is not None:
-        raise typer.BadParameter("a dry run is one of its own", param_hint="--dry")
-    crew = load(folder, provider, dry=dry)
+    if dry and (answer is not None or target is not None):
+        raise typer.BadParameter("a dry run is one of its own, and local", param_hint="--dry")
+    if conversation_id is not None and answer is not None:
+        raise typer.BadParameter("the run has its own", param_hint="--conversation")
+    if target is not None:
+        if provider is not None:
+            raise typer.BadParameter("the server has its own", param_hint="--provider")
+        if query == "-":
+            query = _read_query(MAX_QUERY)
+        if answer is not None:
+            said = answer_of(query or "", decision, decisions)
+            answer_served(target, answer, said, as_lines=as_lines)
+        body = {
+            "query": query,
+            "priority": priority,
+            "user": user_id,
+            "conversation": conversation_id,
+        }
+        given = {name: value for name, value in body.items() if value not in (None, "")}
+        run_served(target, given, as_lines=as_lines, detach=detach)
+    if detach:
+        raise typer.BadParameter("it is for runs of a server", param_hint="--detach")
+    crew = load(home, provider, dry=dry)
     if query == "-":
-        query = _read_query(crew)
+        query = _read_query(int(crew.config.settings.max_input_size_kb * 1000))
     if query or not (decision or decisions):
         _check_query(query or "", crew)
     rank = DEFAULT_PRIORITY if priority is None else priority
-    if conversation_id is not None and answer is not None:
-        raise typer.BadParameter("the run has its own", param_hint="--conversation")
     asked: Query | Resume = Query(
         query or "", priority=rank, user_id=user_id, conversation_id=conversation_id or ""
     )
@@ -118,25 +154,31 @@ def run(
         asked = Resume(answer, answer_of(query or "", decision, decisions))
     if dry:
         play_to_end(
-            Runs(crew, MemoryStore(crew.clock)), asked, folder, as_lines=as_lines, is_kept=False
+            Runs(crew, MemoryStore(crew.clock)), asked, home, as_lines=as_lines, is_kept=False
         )
-    play_to_end(open_runs(crew, folder), asked, folder, as_lines=as_lines)
+    play_to_end(open_runs(crew, home), asked, home, as_lines=as_lines)
 
 
 def retry(
     run_id: Annotated[
         str, typer.Argument(metavar="RUN", help="The run: its id, the beginning of it, or last.")
     ],
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     as_lines: Annotated[
         bool, typer.Option("--json", help="Print the events as JSON, one a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Go on with a failed run at the step that failed; ends as `crew run` does.
 
     Example: [bold]crew retry last examples/it-support[/]
     """
-    play_to_end(open_runs(load(folder, None), folder), Retry(run_id), folder, as_lines=as_lines)
+    target = chosen_target(server, profile, folder)
+    if target is not None:
+        go_on_served(target, run_id, "retry", as_lines=as_lines)
+    home = folder or HERE
+    play_to_end(open_runs(load(home, None), home), Retry(run_id), home, as_lines=as_lines)
 
 
 def play_to_end(
@@ -158,9 +200,8 @@ def play_to_end(
     raise typer.Exit(exit_code_of(row.status, row.reason))
 
 
-def _read_query(crew: Crew) -> str:
-    """Return what stdin has; no more than a query may have is read."""
-    limit = int(crew.config.settings.max_input_size_kb * 1000)
+def _read_query(limit: int) -> str:
+    """Return what stdin has; no more characters than a query may have are read."""
     # a character has up to four bytes; one more shows that there is more
     content = sys.stdin.buffer.read(4 * limit + 1)
     if len(content) > 4 * limit:
@@ -172,7 +213,7 @@ def _read_query(crew: Crew) -> str:
 
 
 def runs(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     run_id: Annotated[
         str | None,
         typer.Argument(
@@ -186,6 +227,7 @@ def runs(
         bool, typer.Option("--watch", help="Go on, and print runs as they change.")
     ] = False,
     server: Server = None,
+    profile: Profile = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
@@ -196,16 +238,17 @@ def runs(
     """
     if run_id is not None and (status is not None or watch):
         raise typer.BadParameter("it is of the list; give no RUN with it", param_hint="--status")
-    if server is not None:
+    target, home, (run_id,) = place_arguments(server, profile, folder, run_id)
+    if target is not None:
         if watch:
             raise typer.BadParameter("it is of runs on this machine", param_hint="--watch")
-        remote = Remote.of(server)
-        if run_id is not None:
-            show_remote_run(remote, run_id, as_document=as_document)
-        elif not list_remote_runs(remote, status, as_document=as_document):
-            say_none(NO_RUN, as_document=as_document)
+        with opened_api(target, home) as api:
+            if run_id is not None:
+                show_served_run(api, run_id, as_document=as_document)
+            elif not list_served_runs(api, status, as_document=as_document):
+                say_none(NO_RUN, as_document=as_document)
         return
-    store = open_to_look(folder)
+    store = open_to_look(home)
     if run_id is not None:
         if store is None:
             fail(f"there is no run {run_id}")
@@ -221,7 +264,9 @@ def runs(
 
 def cancel(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run to end.")],
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """End a run, whether or not a server is at work: it ends as cancelled, and is not resumed.
 
@@ -230,7 +275,15 @@ def cancel(
 
     Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
     """
-    ended = asyncio.run(cancel_run(open_runs(load(folder, None), folder), run_id))
+    target = chosen_target(server, profile, folder)
+    if target is not None:
+        with opened_api(target, HERE) as api:
+            found = api.find_run(run_id)
+            api.send("POST", f"{run_path(found)}/cancel")
+        print(f"Cancelled {found}.")
+        return
+    home = folder or HERE
+    ended = asyncio.run(cancel_run(open_runs(load(home, None), home), run_id))
     if not ended:
         print(f"crew: run {run_id}: its process has been asked to end it", file=sys.stderr)
         raise typer.Exit(Exit.PAUSED)

@@ -1,78 +1,66 @@
 """When a crew's schedules are due: `crew schedules`."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime
-from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 from pydantic_core import to_json
 
-from crew.config.keys.schedules import ScheduleConfig
+from crew.backends.memory import MemoryStore
 from crew.crew import Crew
-from crew.journal.records.rows import RunRow
-from crew.journal.records.schedules import key_of
 from crew.journal.store import RunStore
-from server.cli.exits import HERE, Folder, say_none
+from crew.runs.upkeep.due import due_schedules
+from server.cli.exits import HERE, say_none
 from server.cli.opening import load, open_to_look
-from tools.clock import rfc3339
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.text.texts import visible, visible_json
-
-SHOWN_TIMES = 3
 
 
 def schedules(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Show when each of `schedules` is due next, and the run that it has started last.
 
     Example: [bold]crew schedules examples/on-call[/]
     """
-    crew = load(folder, None, asks=False)
-    store = open_to_look(folder)
-    started = asyncio.run(_started(store, crew)) if store is not None else {}
-    if not crew.config.schedules:
+    if (target := chosen_target(server, profile, folder)) is not None:
+        with opened_api(target, HERE) as api:
+            found = api.read("/schedules")["schedules"]
+    else:
+        crew, store = load(folder or HERE, None, asks=False), open_to_look(folder or HERE)
+        found = asyncio.run(_look(store or MemoryStore(), crew))
+    if not found:
         say_none("crew.yaml has no schedules", as_document=as_document)
-    for name, schedule in crew.config.schedules.items():
-        times = list(islice(schedule.times(crew.clock.now()), SHOWN_TIMES))
-        run = started.get(name)
-        if as_document:
-            last = {"run_id": run.run_id, "status": run.status} if run else None
-            due = [rfc3339(time) for time in times]
-            document = {"name": name, **schedule.model_dump(), "next": due, "last": last}
-            print(visible_json(to_json(document).decode()))
-        else:
-            print(visible(_text(name, schedule, times, run)))
+    for one in found:
+        print(visible_json(to_json(one).decode()) if as_document else visible(_text(one)))
 
 
-async def _started(store: RunStore, crew: Crew) -> dict[str, RunRow]:
-    """Return the run that each schedule has started last, by name.
-
-    Without those that are purged.
-    """
+async def _look(store: RunStore, crew: Crew) -> list[dict[str, Any]]:
     try:
-        states = await store.schedules.states()
-        found = {
-            name: await store.row(states[key][0].run_id)
-            for name in crew.config.schedules
-            if (key := key_of(crew.name, name)) in states
-        }
+        return await due_schedules(store, crew)
     finally:
         await store.aclose()
-    return {name: row for name, row in found.items() if row is not None}
 
 
-def _text(name: str, schedule: ScheduleConfig, times: list[datetime], run: RunRow | None) -> str:
-    zone = ZoneInfo(schedule.time_zone)
-    due = ", ".join(f"{time.astimezone(zone):%a %Y-%m-%d %H:%M}" for time in times)
-    last = f"{run.run_id} {run.status}, started {run.started_at}" if run else "none"
+def _text(one: Mapping[str, Any]) -> str:
+    zone = ZoneInfo(one["time_zone"])
+    times = [datetime.fromisoformat(time).astimezone(zone) for time in one["next"]]
+    due = ", ".join(f"{time:%a %Y-%m-%d %H:%M}" for time in times)
+    last, run = "none", one["last"]
+    if run is not None:
+        last = f"{run['run_id']} {run['status']}, started {run['started_at']}"
     return (
-        f"{name}  {schedule.cron}  {schedule.time_zone}\n"
-        f"  asks: {' '.join(schedule.query.split())}\n"
+        f"{one['name']}  {one['cron']}  {one['time_zone']}\n"
+        f"  asks: {' '.join(one['query'].split())}\n"
         f"  next: {due}\n"
         f"  last run: {last}"
     )

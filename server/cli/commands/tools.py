@@ -16,8 +16,10 @@ from typer.core import TyperGroup
 
 from crew.crew import Crew
 from crew.journal.call_text import call_text
-from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.exits import HERE, Exit, fail
 from server.cli.opening import load
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.starting.api_file import ApiFile
 from server.cli.starting.lock import write_lock
 from server.http.endpoints.description import describe_tool, tools_of
@@ -49,9 +51,9 @@ app = typer.Typer(
 )
 
 
-@app.command()
-def show(
-    folder: Folder = HERE,
+@app.command("show")
+def print_tools(
+    folder: GivenFolder = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one tool a line.")
     ] = False,
@@ -59,16 +61,25 @@ def show(
         bool,
         typer.Option("--lock", help="Write down what the MCP servers say of their tools now."),
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Show what the crew's tools may do: where they reach, what they run, read and write.
 
     Example: [bold]crew tools examples/it-support[/]
     """
-    if lock:
-        write_lock(folder)
-    crew = load(folder, None, asks=False)
-    for tool, agents in tools_of(crew):
-        document = describe_tool(tool, agents)
+    if (target := chosen_target(server, profile, folder)) is not None:
+        if lock:
+            raise typer.BadParameter("it writes into a folder", param_hint="--lock")
+        with opened_api(target, HERE) as api:
+            found = api.read("/tools")["tools"]
+    else:
+        home = folder or HERE
+        if lock:
+            write_lock(home)
+        crew = load(home, None, asks=False)
+        found = [describe_tool(tool, agents) for tool, agents in tools_of(crew)]
+    for document in found:
         if as_document:
             print(visible_json(to_json(document).decode()))
         else:

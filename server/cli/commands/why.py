@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -17,8 +17,10 @@ from crew.why.missed import last_way_to
 from crew.why.reading import ExplainedRun, explain_run
 from crew.why.steps import WhyStep
 from server.cli.commands.spent.costs import usd_text
-from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.exits import HERE, Exit, fail
 from server.cli.opening import load, open_to_look
+from server.cli.served.api import opened_api, run_path
+from server.cli.served.options import GivenFolder, Profile, Server, place_arguments
 from server.cli.stored import find_run
 from tools.text.texts import visible, visible_json
 
@@ -29,7 +31,7 @@ MAX_FACT = 300
 
 
 def why(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     run_id: Annotated[
         str | None,
         typer.Argument(
@@ -39,9 +41,9 @@ def why(
             show_default=False,
         ),
     ] = None,
-    number: Annotated[
-        int | None,
-        typer.Argument(metavar="N", min=1, help="The event; all unless given.", show_default=False),
+    event: Annotated[
+        str | None,
+        typer.Argument(metavar="N", help="The event; all unless given.", show_default=False),
     ] = None,
     missed: Annotated[
         str | None,
@@ -50,6 +52,8 @@ def why(
     by_time: Annotated[bool, typer.Option("--time", help="What took longest.")] = False,
     by_cost: Annotated[bool, typer.Option("--cost", help="What cost most.")] = False,
     as_document: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Say why a run went where it went: each rule, the words that decided, and their lines.
 
@@ -59,8 +63,20 @@ def why(
     """
     if sum((missed is not None, by_time, by_cost)) > 1:
         raise typer.BadParameter("give one of --not, --time and --cost", param_hint="--not")
-    crew = load(folder, None, asks=False)
-    store = open_to_look(folder)
+    target, home, (run_id, event) = place_arguments(server, profile, folder, run_id, event)
+    if event is not None and not (event.isascii() and event.isdecimal() and int(event)):
+        raise typer.BadParameter("is the number of an event, from 1 on", param_hint="N")
+    number = None if event is None else int(event)
+    if target is not None:
+        if missed is not None or run_id is None:
+            raise typer.BadParameter("with a server, name the run, without --not", param_hint="RUN")
+        with opened_api(target, HERE) as api:
+            path = run_path(api.find_run(run_id))
+            run, found = api.read(path), api.read(f"{path}/why", event=number)
+        _print(run, _ordered(found["steps"], by_time, by_cost), as_document, number is not None)
+        return
+    crew = load(home, None, asks=False)
+    store = open_to_look(home)
     if store is None:
         fail("no run is kept")
     row, explained = asyncio.run(_explain(store, crew, run_id))
@@ -71,17 +87,31 @@ def why(
             fail(f"event {number} of run {row.run_id} follows from nothing, or is not there")
     if missed is not None:
         steps = _missed(explained, steps, missed)
+    shown = _ordered([one.document() for one in steps], by_time, by_cost)
+    run = {"run_id": row.run_id, "status": row.status, "reason": row.reason}
+    _print(run, shown, as_document, number is not None)
+
+
+def _ordered(
+    steps: Sequence[Mapping[str, Any]], by_time: bool, by_cost: bool
+) -> Sequence[Mapping[str, Any]]:
     if by_time:
-        steps = sorted(steps, key=lambda one: -one.seconds)[:MOST]
+        return sorted(steps, key=lambda one: -one["time"])[:MOST]
     if by_cost:
-        steps = sorted(steps, key=lambda one: -(one.cost_usd or 0.0))[:MOST]
+        return sorted(steps, key=lambda one: -(one["cost"] or 0.0))[:MOST]
+    return steps
+
+
+def _print(
+    run: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], as_document: bool, in_full: bool
+) -> None:
     if as_document:
-        document = {"run_id": row.run_id, "steps": [one.document() for one in steps]}
+        document = {"run_id": run["run_id"], "steps": list(steps)}
         print(visible_json(json.dumps(document, ensure_ascii=False)))
         return
-    print(visible(f"{row.run_id}  {row.status} ({row.reason or '-'})"))
+    print(visible(f"{run['run_id']}  {run['status']} ({run['reason'] or '-'})"))
     for one in steps:
-        for line in _lines(one, in_full=number is not None):
+        for line in _lines(one, in_full=in_full):
             print(visible(line))
 
 
@@ -125,16 +155,16 @@ def _missed(explained: ExplainedRun, steps: Sequence[WhyStep], agent: str) -> li
     return [found]
 
 
-def _lines(step: WhyStep, *, in_full: bool) -> Iterator[str]:
-    cost = "?" if step.cost_usd is None else usd_text(step.cost_usd)
-    costs = f"   {cost}" if step.cost_usd != 0 else ""
-    yield f"{step.event:>4} {step.step}   {step.seconds:.1f} s{costs}"
-    rulings = [*step.decided, *step.limits]
-    width = max((len(one.rule) for one in rulings), default=0)
+def _lines(step: Mapping[str, Any], *, in_full: bool) -> Iterator[str]:
+    cost = "?" if step["cost"] is None else usd_text(step["cost"])
+    costs = f"   {cost}" if step["cost"] != 0 else ""
+    yield f"{step['event']:>4} {step['step']}   {step['time']:.1f} s{costs}"
+    rulings = [*step["decided"], *step["limits"]]
+    width = max((len(one["rule"]) for one in rulings), default=0)
     for one in rulings:
-        applied = "applies   " if one.applied else ""
-        source = f"   {one.source}" if one.source else ""
-        yield f"       {one.rule:<{width}}   {applied}{one.because}{source}"
+        applied = "applies   " if one["applied"] else ""
+        source = f"   {one['source']}" if one["source"] else ""
+        yield f"       {one['rule']:<{width}}   {applied}{one['because']}{source}"
     if in_full:
-        for name, value in step.facts.items():
+        for name, value in step["facts"].items():
             yield f"       {name}: {json.dumps(value, ensure_ascii=False)[:MAX_FACT]}"

@@ -1,9 +1,12 @@
 """The crew: what it is, and reading its files again."""
 
+import importlib.metadata
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from crew.journal.records.revisions import Loading
+from crew.routing.render import RENDERERS
 from server.http.callers.rights import caller_of
 from server.http.endpoints.description import (
     describe_crew,
@@ -20,6 +23,12 @@ from server.http.responses import JsonResponse
 from server.http.services import services_of
 from tools.text.texts import map_texts
 
+# what a client of another version may look for
+FEATURES = (
+    *("answer", "audit", "budgets", "compare", "costs", "delete", "export", "files", "revisions"),
+    *("search", "totals", "why"),
+)
+
 
 async def show_crew(request: Request) -> Response:
     """Answer GET /api/crew: the crew: its agents, routing and limits, and the state of its files.
@@ -31,8 +40,14 @@ async def show_crew(request: Request) -> Response:
     if prompts and not services.settings.show_prompts:
         text = "settings.show_prompts is false"
         raise HttpProblem(403, f"prompts: {text}", [("prompts", text)])
-    crew = services.runs.crew
-    document = {**describe_crew(crew, prompts=prompts), "config": services.reloader.details()}
+    crew, caller = services.runs.crew, caller_of(request)
+    document = {
+        **describe_crew(crew, prompts=prompts),
+        "config": services.reloader.details(),
+        "version": importlib.metadata.version("crewline"),
+        "features": list(FEATURES),
+        "caller": {"name": caller.name, "scopes": sorted(caller.scopes)},
+    }
     # a description in tools.yaml may be read from the environment
     return JsonResponse(map_texts(document, crew.secrets.mask))
 
@@ -50,7 +65,13 @@ async def show_models(request: Request) -> Response:
     return JsonResponse(map_texts({"models": describe_models(crew)}, crew.secrets.mask))
 
 
-async def reload(request: Request) -> Response:
+async def show_graph(request: Request) -> Response:
+    """Answer GET /api/crew/graph: the routing, drawn as text, mermaid, dot or JSON."""
+    crew, form = services_of(request).runs.crew, parse_parameters(request)["format"]
+    return PlainTextResponse(crew.secrets.mask(RENDERERS[form](crew.graph, ())))
+
+
+async def reload_files(request: Request) -> Response:
     """Answer POST /api/crew/reload: read the files again, for new runs; 422 with every problem.
 
     With `check=1` nothing is changed: what differs, and what rehearsals and replays come to. With

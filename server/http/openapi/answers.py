@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
-from server.http.openapi.costs import CostAnswer, UsageAnswer
+from server.http.openapi.costs import CostAnswer, TotalsAnswer, UsageAnswer
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
@@ -50,23 +50,6 @@ class ListedRun(TypedDict):
     usage: UsageAnswer
     cost: CostAnswer
     duration_seconds: float
-
-
-class TotalsAnswer(TypedDict):
-    """What the runs of a filter come to."""
-
-    # by status
-    statuses: dict[str, int]
-    count: int
-    tokens: int
-    cost_usd: float
-    # the cost is at least this
-    is_unpriced: bool
-    # of those that have ended
-    p50_seconds: float | None
-    p95_seconds: float | None
-    # there are more than 100,000
-    has_more: bool
 
 
 class RunsAnswer(TypedDict):
@@ -269,6 +252,13 @@ class ProviderAnswer(TypedDict):
     models: list["ModelAnswer"]
 
 
+class CallerAnswer(TypedDict):
+    """Who has sent the request, and what they may do."""
+
+    name: str
+    scopes: list[str]
+
+
 class CrewAnswer(TypedDict):
     """The crew: its agents, routing and limits, without secrets."""
 
@@ -292,6 +282,11 @@ class CrewAnswer(TypedDict):
     tools: list[dict[str, Any]]
     providers: list[ProviderAnswer]
     config: dict[str, Any]
+    # of the program
+    version: str
+    # what this server can do that others may not
+    features: list[str]
+    caller: CallerAnswer
 
 
 class GrantAnswer(TypedDict):

@@ -105,3 +105,20 @@ class BudgetsAnswer(TypedDict):
     """The pots of the present periods, the fullest first."""
 
     budgets: list[PotAnswer]
+
+
+class TotalsAnswer(TypedDict):
+    """What the runs of a filter come to."""
+
+    # by status
+    statuses: dict[str, int]
+    count: int
+    tokens: int
+    cost_usd: float
+    # the cost is at least this
+    is_unpriced: bool
+    # of those that have ended
+    p50_seconds: float | None
+    p95_seconds: float | None
+    # there are more than 100,000
+    has_more: bool

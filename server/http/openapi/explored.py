@@ -129,3 +129,15 @@ class DeletedAnswer(TypedDict):
 
     count: int
     deleted: int
+
+
+class SchedulesAnswer(TypedDict):
+    """Schedules: their keys of crew.yaml, when each is due next, and what it has started."""
+
+    schedules: list[dict[str, Any]]
+
+
+class HooksAnswer(TypedDict):
+    """Hooks: their keys of crew.yaml, the path of each, and what it has started."""
+
+    hooks: list[dict[str, Any]]

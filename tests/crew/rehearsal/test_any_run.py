@@ -19,7 +19,7 @@ from crew.rehearsal.keeping.keeping import Keeper
 from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew
 from crew.rehearsal.playing.player import play_case
 from crew.rehearsal.playing.suite import Suite
-from crew.rehearsal.replaying.comparison import compare
+from crew.rehearsal.replaying.comparison import compare_trails
 from crew.rehearsal.replaying.options import ReplayOptions
 from crew.rehearsal.replaying.recording import Recording, read_recording
 from crew.rehearsal.replaying.replayer import replay_recording
@@ -158,7 +158,7 @@ def test_any_run_is_replayed_and_kept_as_it_was(folder: Path, case: dict[str, An
     recording = asyncio.run(read_recording(found.store, turn.row))
     # a digest that differs would end it
     again = replay_recording(recording, loaded, ReplayOptions(match="exact"))
-    compared = compare(Trail.of(recording.events), again.trail, again.missing)
+    compared = compare_trails(Trail.of(recording.events), again.trail, again.missing)
     assert (compared.verdict, compared.why) == ("same", "")
     kept_as_it_was(folder, recording, loaded)
 

@@ -56,7 +56,7 @@ def test_the_runs_of_a_server(tmp_path: Path):
         listed = crew("runs", *options, CREW_TOKEN=TOKEN)
         assert f"{run_id}  " in listed.stdout
         assert "paused     help" in listed.stdout
-        shown = crew("runs", ".", run_id[:-2], *options, CREW_TOKEN=TOKEN)
+        shown = crew("runs", run_id[:-2], *options, CREW_TOKEN=TOKEN)
         assert "tell me \\x1b[31m more" in shown.stdout
         assert "paused: a waits for your answer" in shown.stdout
         waits = crew("inbox", *options, CREW_TOKEN=TOKEN)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 from pydantic_core import to_json
@@ -25,6 +26,9 @@ from server.cli.commands.audit import record_action
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import load, open_runs, open_to_look
 from server.cli.play import forget_user
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, place_arguments
+from server.client.targets import Target
 from server.http.responses import (
     describe_block,
     describe_item,
@@ -64,7 +68,7 @@ User = Annotated[
 
 
 def conversations(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     conversation_id: Annotated[
         str | None,
         typer.Argument(metavar="ID", help="Show this one.", show_default="list the newest"),
@@ -84,17 +88,23 @@ def conversations(
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """List the conversations of a crew, or show, export or delete one.
 
     Example: [bold]crew conversations examples/conversation --user ann[/]
     """
+    target, home, (conversation_id,) = place_arguments(server, profile, folder, conversation_id)
     if conversation_id is None and (export is not None or delete):
         option = "--delete" if delete else "--export"
         raise typer.BadParameter("give the conversation's ID", param_hint=option)
     if export is not None and export.rpartition(".")[2] not in FORMATS:
         raise typer.BadParameter("is json, md, or a file of one of them", param_hint="--export")
-    store, owner = open_to_look(folder), owner_of(user_id)
+    if target is not None:
+        _served(target, conversation_id, user_id, text, export, delete, as_document)
+        return
+    store, owner = open_to_look(home), owner_of(user_id)
     if store is None:
         if conversation_id is not None:
             fail(f"there is no conversation {conversation_id}")
@@ -114,6 +124,36 @@ def conversations(
         print(f"Deleted {visible(conversation_id)}.")
     else:
         _show(*asyncio.run(_read(store, owner, conversation_id)), export, as_document=as_document)
+
+
+def _served(
+    target: Target,
+    conversation_id: str | None,
+    user_id: str,
+    text: str | None,
+    export: str | None,
+    delete: bool,
+    as_document: bool,
+) -> None:
+    whose = {"user_id": user_id or None}
+    with opened_api(target, HERE) as api:
+        if conversation_id is None:
+            found = api.read("/conversations", **whose, text=text)["conversations"]
+            for one in found:
+                print(_listed_line(one, as_document=as_document))
+            if not found:
+                say_none("no conversation fits", as_document=as_document)
+            return
+        path = f"/conversations/{quote(conversation_id, safe='')}"
+        if delete:
+            api.send("DELETE", path, parameters=whose)
+            print(f"Deleted {visible(conversation_id)}.")
+            return
+        wanted = "json" if as_document else "md"
+        if export is not None:
+            wanted = export.rpartition(".")[2]
+        document = api.read(f"{path}/export", **whose, format=wanted)
+        _write(document if wanted == "md" else None, document, wanted, export)
 
 
 async def _list(store: RunStore, owner: str, text: str | None) -> list[Conversation]:
@@ -165,7 +205,11 @@ def _show(
     wanted = "json" if as_document else "md"
     if export is not None:
         wanted = export.rpartition(".")[2]
-    text = as_markdown(known, exchanges)
+    _write(as_markdown(known, exchanges), document, wanted, export)
+
+
+def _write(markdown: str | None, document: Any, wanted: str, export: str | None) -> None:
+    text = markdown or ""
     if wanted == "json":
         text = visible_json(to_json(document).decode()) + "\n"
     if export is None or export in FORMATS:
@@ -178,10 +222,14 @@ def _show(
 
 
 def _line(one: Conversation, *, as_document: bool) -> str:
+    return _listed_line(describe_listed_conversation(one), as_document=as_document)
+
+
+def _listed_line(one: Mapping[str, Any], *, as_document: bool) -> str:
     if as_document:
-        return visible_json(to_json(describe_listed_conversation(one)).decode())
-    count = f"{one.exchanges} exchange{'s' * (one.exchanges != 1)}"
-    return visible(f"{one.conversation_id}  {one.used_at}  {count:>14}  {one.title}")
+        return visible_json(to_json(one).decode())
+    count = f"{one['exchanges']} exchange{'s' * (one['exchanges'] != 1)}"
+    return visible(f"{one['conversation_id']}  {one['used_at']}  {count:>14}  {one['title']}")
 
 
 def memory(

@@ -10,8 +10,10 @@ import typer
 from crew.crew import Crew
 from crew.journal.store import RunStore
 from crew.runs.costs.pots import present_pots
-from server.cli.exits import HERE, Folder, say_none
+from server.cli.exits import HERE, say_none
 from server.cli.opening import load, open_to_look
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.text.texts import visible, visible_json
 
 NONE = "crew.yaml has no budgets, or nothing was used of them"
@@ -19,18 +21,24 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls"}
 
 
 def budgets(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     as_lines: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Show what is used of each budget in its present period, the fullest pot first.
 
     Example: [bold]crew budgets examples/it-support[/]
     """
-    crew = load(folder, None, asks=False)
-    store = open_to_look(folder)
-    found = asyncio.run(_look(store, crew)) if store is not None else []
+    found: list[dict[str, Any]] = []
+    if (target := chosen_target(server, profile, folder)) is not None:
+        with opened_api(target, HERE) as api:
+            found = api.read("/budgets")["budgets"]
+    else:
+        crew, store = load(folder or HERE, None, asks=False), open_to_look(folder or HERE)
+        found = asyncio.run(_look(store, crew)) if store is not None else []
     if not found:
         say_none(NONE, as_document=as_lines)
     for one in found:

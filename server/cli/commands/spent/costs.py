@@ -4,7 +4,7 @@ import asyncio
 import csv
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -18,8 +18,10 @@ from crew.crew import check
 from crew.journal.records.spent.costs import CostKey
 from crew.journal.store import RunStore
 from crew.runs.costs.report import CostReport, PriceList, cost_report, parse_keys
-from server.cli.exits import HERE, Folder, say_none
+from server.cli.exits import HERE, say_none
 from server.cli.opening import open_to_look
+from server.cli.served.api import opened_api
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.text.lengths import length_of
 from tools.text.texts import visible, visible_json
 
@@ -28,7 +30,7 @@ MILLION = 10**6
 
 
 def costs(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     by: Annotated[
         str,
         typer.Option(
@@ -43,6 +45,8 @@ def costs(
     reprice: Annotated[bool, typer.Option("--reprice", help="Count by today's prices.")] = False,
     as_document: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Show what calls of models have cost, the dearest first.
 
@@ -59,22 +63,37 @@ def costs(
         keys = parse_keys(by)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--by") from None
-    store = open_to_look(folder)
+    target = chosen_target(server, profile, folder)
+    if target is not None:
+        if reprice:
+            raise typer.BadParameter("it is for a folder", param_hint="--reprice")
+        with opened_api(target, HERE) as api:
+            found = api.read("/costs", by=",".join(keys), since=since or None)
+        _print({**found, "rows": found["rows"][:top]}, keys, as_document, as_csv)
+        return
+    home = folder or HERE
+    store = open_to_look(home)
     if store is None:
         if as_document:
             print('{"rows": [], "total": null}')
         say_none(NONE, as_document=as_document or as_csv)
         return
-    files = check(folder, imports=False).files
-    found = asyncio.run(_look(store, keys, _zone(files), length, top, _list(files, reprice)))
+    files = check(home, imports=False).files
+    report = asyncio.run(_look(store, keys, _zone(files), length, top, _list(files, reprice)))
+    _print(report.document(), keys, as_document, as_csv)
+
+
+def _print(
+    document: Mapping[str, Any], keys: Sequence[CostKey], as_document: bool, as_csv: bool
+) -> None:
     if as_document:
-        print(visible_json(json.dumps(found.document(), ensure_ascii=False)))
+        print(visible_json(json.dumps(document, ensure_ascii=False)))
     elif as_csv:
-        _print_csv(found)
-    elif not found.rows:
+        _print_csv(document, keys)
+    elif not document["rows"]:
         say_none(NONE, as_document=False)
     else:
-        for line in cost_lines(found):
+        for line in cost_lines(document, keys):
             print(visible(line))
 
 
@@ -108,19 +127,18 @@ async def _look(
         await store.aclose()
 
 
-def cost_lines(report: CostReport) -> Iterator[str]:
-    """Yield a table: a line for each row, and the total."""
-    document = report.document()
-    table = [_cells(report.by, row) for row in document["rows"]]
+def cost_lines(document: Mapping[str, Any], by: Sequence[CostKey]) -> Iterator[str]:
+    """Yield a table: a line for each row, and the total; `document`: as programs get it."""
+    table = [_cells(by, row) for row in document["rows"]]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    keys = len(report.by)
+    keys = len(by)
     for cells, row in zip(table, document["rows"], strict=True):
         padded = [
             one.ljust(width) if place < keys else one.rjust(width)
             for place, (one, width) in enumerate(zip(cells, widths, strict=True))
         ]
         hint = ""
-        if row["cost"]["unpriced"] == row["calls"] and "model" in report.by:
+        if row["cost"]["unpriced"] == row["calls"] and "model" in by:
             hint = f"   no price is known: models.{row['model']}.prices"
         yield "  ".join(padded) + hint
     total = document["total"]
@@ -154,13 +172,13 @@ def usd_text(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.6f}".rstrip("0")
 
 
-def _print_csv(report: CostReport) -> None:
+def _print_csv(document: Mapping[str, Any], by: Sequence[CostKey]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     usage = ("input", "output", "thinking", "cache_read", "cache_write")
     cost = ("usd", "unpriced", "estimated")
-    writer.writerow([*report.by, "calls", *usage, *cost])
-    for row in report.document()["rows"]:
-        keys = [_harmless(row[key]) for key in report.by]
+    writer.writerow([*by, "calls", *usage, *cost])
+    for row in document["rows"]:
+        keys = [_harmless(row[key]) for key in by]
         amounts = [*(row["usage"][one] for one in usage), *(row["cost"][one] for one in cost)]
         writer.writerow([*keys, row["calls"], *amounts])
 

@@ -1,18 +1,23 @@
-"""The operations on stored runs: `looking` (search, compare, export), `deleting`, `audit`.
+"""The operations on stored runs, and on what starts them.
 
-`bodies`: of requests.
+`looking` (search, compare, export), `deleting`, `audit`, `automation` (schedules and hooks),
+`bodies` (of requests).
 """
 
 from typing import Any
 
 from crew.journal.query import ID
-from server.http.endpoints.explored import audit, deleting, looking
+from crew.routing.render import RENDERERS
+from server.http.endpoints import crew
+from server.http.endpoints.explored import audit, automation, deleting, looking
 from server.http.endpoints.explored.bodies import DeleteRunsBody
 from server.http.openapi.explored import (
     AuditAnswer,
     ComparisonAnswer,
     DeletedAnswer,
     ExportedRun,
+    HooksAnswer,
+    SchedulesAnswer,
     SearchAnswer,
 )
 from server.http.openapi.parameters import AFTER, LIMIT, query_parameter
@@ -21,6 +26,7 @@ from server.http.operations import (
     BODY,
     HTML,
     MARKDOWN,
+    PLAIN,
     ApiOperation,
     get_operation,
     post_operation,
@@ -44,7 +50,7 @@ EXPLORED = (
     get_operation(
         f"{API}/search",
         "read",
-        looking.search,
+        looking.search_runs,
         SearchAnswer,
         (404, 503),
         query_parameter(
@@ -80,6 +86,17 @@ EXPLORED = (
         ),
     ),
     ApiOperation("delete", RUN, "run", deleting.delete_run, {204: None}, (404, 409, 503)),
+    get_operation(f"{API}/schedules", "read", automation.show_schedules, SchedulesAnswer, (503,)),
+    get_operation(f"{API}/hooks", "read", automation.show_hooks, HooksAnswer, (503,)),
+    ApiOperation(
+        "get",
+        f"{API}/graph",
+        "read",
+        crew.show_graph,
+        {200: (PLAIN, None)},
+        (),
+        (query_parameter("format", "Of the text.", enum=list(RENDERERS), default="text"),),
+    ),
     get_operation(
         f"{API}/audit",
         "admin",

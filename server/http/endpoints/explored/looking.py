@@ -21,7 +21,7 @@ from tools.text.texts import map_texts
 MAX_ENTRIES = 1000
 
 
-async def search(request: Request) -> Response:
+async def search_runs(request: Request) -> Response:
     """Answer GET /api/crew/search: where words were said, in the newest runs first.
 
     It ends after 2 s; `next` goes on from there, `reached` is the start of the run that was looked

@@ -1,0 +1,6 @@
+"""Commands that go to a server, or to a folder as a server would answer.
+
+`options` (which server is meant), `api` (requests, and what is printed when they fail), `local`
+(the API of a folder, in this process), `following` (a run that goes on at a server), `runs` (lists
+of them, and one with its events), `rolling` (a folder, taken back).
+"""

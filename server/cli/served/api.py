@@ -1,0 +1,121 @@
+"""Requests of commands, and what is printed when they fail."""
+
+import contextlib
+import importlib
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import anyio.from_thread
+
+from server.cli.exits import fail
+from server.cli.opening import has_store
+from server.client.client import API, PATIENCE_SECONDS, CrewClient
+from server.client.errors import ClientError
+from server.client.targets import TOKEN, Target
+from tools.text.texts import visible
+
+# by which this process calls itself
+LOCAL_URL = "http://localhost"
+
+
+class Api:
+    """The API of a server or a folder, for a command; its methods end it where they fail."""
+
+    def __init__(self, client: CrewClient, portal: anyio.from_thread.BlockingPortal) -> None:
+        self.client, self.portal = client, portal
+
+    def read(self, path: str, **parameters: Any) -> Any:
+        """Return what an address has."""
+        return self.send("GET", path, parameters=parameters)
+
+    def send(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        """Send a request; return what is answered."""
+
+        async def send() -> Any:
+            return await self.client.send(method, f"{API}{path}", body, **more)
+
+        try:
+            return self.portal.call(send)
+        except ClientError as error:
+            fail_for(self.client.url, error)
+
+    def find_run(self, text: str) -> str:
+        """Return the id of the run that a person means; see `find_served_run`."""
+        try:
+            return self.portal.call(find_served_run, self.client, text)
+        except ClientError as error:
+            fail_for(self.client.url, error)
+
+
+async def find_served_run(client: CrewClient, text: str) -> str:
+    """Return the id of the run that a person means: by its beginning, or `last`.
+
+    Raises:
+        ClientError: there is none, or there are several.
+    """
+    wanted: dict[str, Any] = {"limit": 1} if text == "last" else {"prefix": text, "limit": 2}
+    found = [one["run_id"] for one in (await client.read(f"{API}/runs", **wanted))["runs"]]
+    if text in found:
+        return text
+    if len(found) > 1:
+        raise ClientError(f"there is no run {text}…: several begin so: {', '.join(found)}")
+    if not found:
+        raise ClientError(f"there is no run {text}")
+    return str(found[0])
+
+
+def run_path(run_id: str) -> str:
+    """Return the address of a run."""
+    return f"/runs/{quote(run_id, safe='')}"
+
+
+def fail_for(url: str, error: ClientError) -> NoReturn:
+    """Say why a request has failed, and end."""
+    if error.status is None or url == LOCAL_URL:
+        fail(error.detail)
+    hint = f"; set {TOKEN} to a token of it" if error.status == 401 else ""
+    fail(f"{url} answered {error.status}: {error.detail}{hint}")
+
+
+@contextlib.contextmanager
+def opened_api(target: Target | None, folder: Path) -> Iterator[Api]:
+    """Open the API of a server, or that of a folder; ends the command where nothing is kept."""
+    if target is None and not has_store(folder):
+        fail("nothing is kept yet; crew run DIR QUESTION starts a run")
+    with (
+        anyio.from_thread.start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(_client(target, folder)) as client,
+    ):
+        yield Api(client, portal)
+
+
+def _client(target: Target | None, folder: Path) -> AbstractAsyncContextManager[CrewClient]:
+    if target is not None:
+        return remote_client(target)
+    # it takes its time to import, which requests to a server should not wait for
+    local = importlib.import_module("server.cli.served.local")
+    client: AbstractAsyncContextManager[CrewClient] = local.local_client(folder)
+    return client
+
+
+@contextlib.asynccontextmanager
+async def remote_client(target: Target) -> AsyncIterator[CrewClient]:
+    """Open a client of a server, which says on standard error what it waits for."""
+    is_terminal = sys.stderr.isatty()
+
+    def say(why: str, seconds: float) -> None:
+        print(visible(f"crew: {why}; again in {seconds:g} s"), file=sys.stderr)
+
+    async with CrewClient(
+        target.url,
+        token=target.token,
+        ca=target.ca,
+        timeout_seconds=target.timeout_seconds,
+        patience_seconds=None if is_terminal else PATIENCE_SECONDS,
+        waits=say,
+    ) as client:
+        yield client
