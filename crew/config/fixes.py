@@ -70,6 +70,13 @@ def fix(sources: Sources) -> Sources:
     return sources
 
 
+def certain_edits(sources: Sources) -> list[Edit]:
+    """Return the fixes of the mistakes that are seen now; each may help or not by itself."""
+    return [
+        one for one in _new_edits(sources, set()) if _apply_if_it_helps(sources, [one]) != sources
+    ]
+
+
 def _new_edits(sources: Sources, done: set[tuple[str, int, str]]) -> list[Edit]:
     # an alias has the same mistake wherever it is used
     edits = dict.fromkeys(_edits(read_files(sources, {}, Secrets())))

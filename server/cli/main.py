@@ -204,6 +204,10 @@ COMMANDS = {
         "commands.served.profiles",
         "Servers by name: for --profile, in a file that no other user may read.",
     ),
+    "lsp": (
+        "lsp",
+        "Serve an editor: problems while you type, completion, hover, definitions, fixes.",
+    ),
     "token": ("commands.tokens", "The tokens of a file that CREW_TOKEN_FILE names."),
 }
 

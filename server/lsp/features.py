@@ -1,0 +1,223 @@
+"""What an editor asks about the files of a crew: pure, with lines and columns that count from 1."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from crew.config.explanations import explanations
+from crew.config.files.environment import VARIABLE
+from crew.config.fixes import certain_edits, fix
+from crew.config.problems import Problem
+from server.lsp.folders import CrewView
+from server.lsp.names import Named, NameKind, names_of, role_of
+from server.lsp.places import context_at, token_at
+from server.lsp.shapes import explained, file_kind, keys_at, values_at
+
+# the remedy of these is to accept it
+NEW_AGENT = "id: {0}\nname: {0}\nrole: {0}\nsystem_prompt: |\n  You are {0}.\n"
+AGENT_MISSING = re.compile(r"agents/(?P<id>[A-Za-z0-9_-]+)\.yaml")
+# what is written in quotes: a bracket would begin a list
+QUOTED = re.compile(r"[\[\]{}:#,&*!|>'\"%@`]")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something that may be written at a cursor."""
+
+    label: str
+    insert: str
+    kind: Literal["key", "value", "name"]
+    detail: str = ""
+    # Markdown
+    documentation: str = ""
+    # what is written already, and replaced
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """A piece of a file, and what replaces it: on one line."""
+
+    file: str
+    line: int
+    column: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A change that is offered for a place."""
+
+    title: str
+    edits: Sequence[TextEdit] = ()
+    # files that come, with their texts; or that are written anew as a whole
+    files: Mapping[str, str] | None = None
+    # the problem that it mends
+    problem: Problem | None = None
+
+
+def hover(view: CrewView, file: str, line: int, column: int) -> str:
+    """Return what stands at a place, as Markdown; "" where nothing is known."""
+    document, kind = view.documents.get(file), file_kind(file)
+    if document is None or kind is None:
+        return ""
+    text = document.text.splitlines()[line - 1] if line <= len(document.text.splitlines()) else ""
+    for found in VARIABLE.finditer(text):
+        if found.start() < column <= found.end() + 1:
+            # never its value
+            state = "set" if found[1] in os.environ else "not set"
+            return f"`{found[1]}` is {state} in the environment of the editor"
+    named = name_at(view, file, line, column)
+    token = token_at(document, line, column)
+    if named is not None and (token is None or not token.is_key or named.kind != "agent"):
+        return described(view, named)
+    if token is not None and token.is_key:
+        key = f"**{token.text}**"
+        meaning = explained(kind, token.path)
+        if meaning:
+            return f"{key}\n\n{meaning}"
+    return described(view, named) if named is not None else ""
+
+
+def described(view: CrewView, named: Named) -> str:
+    """Return what a name stands for, as Markdown."""
+    files = view.checked.files
+    match named.kind:
+        case "agent" if named.name in files.agents:
+            agent = files.agents[named.name]
+            return f"agent **{agent.id}**: {agent.name}, {agent.role}"
+        case "signal" if files.crew is not None:
+            ways = [
+                f"{agent} → {one.target or 'the end'}"
+                for agent, found in files.crew.routing.signals.items()
+                for one in found
+                if one.signal == named.name
+            ]
+            return f"signal `{named.name}`: {', '.join(ways)}"
+        case "tool" if named.name in files.tools:
+            config = files.tools[named.name]
+            text = " ".join(str(getattr(config, "description", "") or "").split())
+            return f"tool **{named.name}** ({config.kind}): {text}".rstrip(": ")
+        case "group" if files.crew is not None:
+            group = files.crew.routing.parallel_groups[named.name]
+            return f"group **{named.name}**: {', '.join(group.agents)} → {group.next_agent}"
+    return f"{named.kind} **{named.name}**"
+
+
+def name_at(view: CrewView, file: str, line: int, column: int) -> Named | None:
+    """Return the name at a place."""
+    found = [
+        one
+        for one in names_of(view)
+        if one.file == file and one.line == line and one.column <= column <= one.end
+    ]
+    return min(found, key=lambda one: len(one.name), default=None)
+
+
+def definitions(view: CrewView, named: Named) -> list[Named]:
+    """Return where a name is made."""
+    return [one for one in references(view, named) if one.is_made]
+
+
+def references(view: CrewView, named: Named) -> list[Named]:
+    """Return all places of a name, each once."""
+    found = [one for one in names_of(view) if (one.kind, one.name) == (named.kind, named.name)]
+    by_place = {(one.file, one.line, one.column): one for one in found if not one.is_made}
+    by_place |= {(one.file, one.line, one.column): one for one in found if one.is_made}
+    return list(by_place.values())
+
+
+def symbols(view: CrewView) -> Iterator[Named]:
+    """Yield what is made in the files."""
+    yield from (one for one in names_of(view) if one.is_made)
+
+
+def offers(view: CrewView, file: str, text: str, line: int, column: int) -> Iterator[Offer]:
+    """Yield what may be written at a place; `text`: of the file, which may be unfinished."""
+    kind = file_kind(file)
+    if kind is None:
+        return
+    at = context_at(text, line, column)
+    if at.key is not None:
+        yield from _values(view, kind, (*at.path, at.key), at.prefix)
+        return
+    if at.is_item:
+        yield from _values(view, kind, at.path, at.prefix)
+    for key, schema in keys_at(kind, at.path).items():
+        if key not in at.given:
+            text_of = " ".join(str(schema.get("description", "")).split())
+            yield Offer(key, f"{key}: ", "key", "", text_of, at.prefix)
+    # of a mapping by names
+    for name in _names(view, role_of(kind, (*at.path, "*"), is_key=True)):
+        if name not in at.given:
+            yield Offer(name, f"{name}:", "name", "", "", at.prefix)
+
+
+def _values(view: CrewView, kind: str, path: tuple[str | int, ...], prefix: str) -> Iterator[Offer]:
+    for value in values_at(kind, path):
+        yield Offer(value, value, "value", "", "", prefix)
+    role = role_of(kind, path, is_key=False)
+    names = list(_names(view, role))
+    if role == "agent" and "target" in path:
+        names += _names(view, "group")
+    for name in names:
+        insert = f'"{name}"' if QUOTED.search(name) else name
+        yield Offer(name, insert, "name", role or "", "", prefix)
+
+
+def _names(view: CrewView, kind: NameKind | None) -> list[str]:
+    files = view.checked.files
+    match kind:
+        case "agent":
+            return list(files.agent_files)
+        case "tool":
+            return [*files.tools, *(one for one in view.checked.tools.by_name)]
+        case None:
+            return []
+    return list(dict.fromkeys(one.name for one in names_of(view) if one.kind == kind))
+
+
+def actions(view: CrewView, file: str, first: int, last: int) -> Iterator[Action]:
+    """Yield the changes that are offered for some lines of a file."""
+    here = [one for one in view.problems if one.file == file and first <= one.line <= last]
+    for edit in certain_edits(view.sources):
+        if edit.file == file and first <= edit.line <= last:
+            change = TextEdit(file, edit.line, edit.column, edit.column + len(edit.old), edit.new)
+            problem = next((one for one in here if one.line == edit.line), None)
+            yield Action(f"Write {edit.new.strip()}", (change,), None, problem)
+    for problem in here:
+        if problem.code == "missing-agent":
+            yield from _new_agent(problem)
+        if problem.severity == "warning":
+            lines = view.documents[file].text.splitlines() if file in view.documents else []
+            if problem.line <= len(lines) and "# crew:" not in lines[problem.line - 1]:
+                end = len(lines[problem.line - 1]) + 1
+                note = f"  # crew: allow {problem.code}"
+                change = TextEdit(file, problem.line, end, end, note)
+                yield Action(f"Allow {problem.code} here", (change,), None, problem)
+    fixed = fix(view.sources)
+    changed = {
+        name: content.decode("utf-8-sig")
+        for name, content in fixed.files.items()
+        if content != view.sources.files[name]
+    }
+    if changed:
+        yield Action("Fix all that is certain, in all files", (), changed)
+
+
+def _new_agent(problem: Problem) -> Iterator[Action]:
+    found = AGENT_MISSING.search(problem.message) or re.search(
+        r"agent '?(?P<id>[A-Za-z0-9_-]+)", problem.message
+    )
+    if found is not None:
+        name = f"agents/{found['id']}.yaml"
+        yield Action(f"Create {name}", (), {name: NEW_AGENT.format(found["id"])}, problem)
+
+
+def explanation(code: str) -> str:
+    """Return what a code means and what to do; "" where it is none."""
+    found = explanations().get(code)
+    return f"{found.means}\n\n{found.remedy}" if found is not None else ""

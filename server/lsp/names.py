@@ -1,0 +1,144 @@
+"""Agents, groups, signals, tools, providers, models: where each is made, and where it is used."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from crew.config.files.document import Document, YamlPath
+from server.lsp.folders import CrewView
+from server.lsp.places import token_of
+from server.lsp.shapes import file_kind
+
+NameKind = Literal["agent", "group", "signal", "tool", "provider", "model"]
+ANY = "*"
+ITEM = 0
+# of each kind of file: a path with `*` for any key and 0 for any place, whether the key is meant,
+# what it names, and whether it is made there
+Pattern = tuple[tuple[str | int, ...], bool, NameKind, bool]
+# of routing, by agent
+BY_AGENT = ("signals", "outputs", "defaults", "agent_behaviors")
+TARGET: tuple[Pattern, ...] = (
+    (("routing", "signals", ANY, ITEM, "target"), False, "agent", False),
+    (("routing", "outputs", ANY, ITEM, "target"), False, "agent", False),
+    (("routing", "defaults", ANY), False, "agent", False),
+    (("routing", "parallel_groups", ANY, "next_agent"), False, "agent", False),
+)
+PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    "crew": (
+        (("entry_point",), False, "agent", False),
+        (("agents", ITEM), False, "agent", False),
+        *((("routing", part, ANY), True, "agent", False) for part in ("signals", "outputs")),
+        *(
+            (("routing", part, ANY), True, "agent", False)
+            for part in ("defaults", "agent_behaviors")
+        ),
+        *TARGET,
+        (("routing", "parallel_groups", ANY), True, "group", True),
+        (("routing", "parallel_groups", ANY, "agents", ITEM), False, "agent", False),
+        (("routing", "signals", ANY, ITEM, "signal"), False, "signal", True),
+        (("settings", "client_start_agents", ITEM), False, "agent", False),
+        (("providers", ANY), True, "provider", True),
+        (("models", ANY), True, "model", True),
+        (("models", ANY, "provider"), False, "provider", False),
+        (("tools", ANY), True, "tool", True),
+        (("tools", ANY, "agent"), False, "agent", False),
+    ),
+    "tools": (
+        (("tools", ANY), True, "tool", True),
+        (("tools", ANY, "agent"), False, "agent", False),
+    ),
+    "agent": (
+        (("id",), False, "agent", True),
+        (("handoff_targets", ITEM), False, "agent", False),
+        (("tools", ITEM), False, "tool", False),
+        (("provider",), False, "provider", False),
+        (("model",), False, "model", False),
+    ),
+    "script": (
+        (("rules", ITEM, "agent"), False, "agent", False),
+        (("rules", ITEM, "after"), False, "tool", False),
+        (("rules", ITEM, "calls", ITEM), False, "tool", False),
+        (("rules", ITEM, "calls", ITEM, "tool"), False, "tool", False),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name where it stands: line and column count from 1, in code points."""
+
+    kind: NameKind
+    name: str
+    file: str
+    line: int
+    column: int
+    is_made: bool = False
+
+    @property
+    def end(self) -> int:
+        """The column behind it."""
+        return self.column + len(self.name)
+
+
+def role_of(kind: str, path: YamlPath, *, is_key: bool) -> NameKind | None:
+    """Return what a key or a value at a path names; None: nothing."""
+    for pattern, of_key, named, _ in PATTERNS.get(kind, ()):
+        if of_key == is_key and _fits(pattern, path):
+            return named
+    return None
+
+
+def names_of(view: CrewView) -> Iterator[Named]:
+    """Yield all names of a crew, where they stand."""
+    groups = set(view.checked.files.crew.routing.parallel_groups) if view.checked.files.crew else ()
+    for file, document in view.documents.items():
+        if (kind := file_kind(file)) is None:
+            continue
+        lines = document.text.splitlines()
+        for is_key, places in ((True, document.keys), (False, document.values)):
+            for path in places:
+                for pattern, of_key, named, is_made in PATTERNS.get(kind, ()):
+                    if of_key != is_key or not _fits(pattern, path):
+                        continue
+                    token = token_of(document, path, lines, is_key=is_key)
+                    if token is not None:
+                        is_group = named == "agent" and token.text in groups
+                        role: NameKind = "group" if is_group else named
+                        yield Named(role, token.text, file, token.line, token.column, is_made)
+    yield from _signals_in_texts(view)
+
+
+def _signals_in_texts(view: CrewView) -> Iterator[Named]:
+    """Yield signals where prompts, scripts and rehearsals say them."""
+    crew = view.checked.files.crew
+    rules = crew.routing.signals.values() if crew is not None else ()
+    signals = {one.signal for found in rules for one in found}
+    for file, document in view.documents.items():
+        if file_kind(file) in ("agent", "script"):
+            for signal in signals:
+                yield from signal_places(document, file, signal)
+
+
+def signal_places(document: Document, file: str, signal: str) -> Iterator[Named]:
+    """Yield where a file says a signal, as a word of its own."""
+    edge = r"(?<![\w]){}(?![\w])" if signal[:1].isalnum() else "{}"
+    pattern = re.compile(edge.format(re.escape(signal)))
+    for number, line in enumerate(document.text.splitlines(), 1):
+        for found in pattern.finditer(line):
+            yield Named("signal", signal, file, number, found.start() + 1)
+
+
+def _fits(pattern: tuple[str | int, ...], path: YamlPath) -> bool:
+    if len(pattern) != len(path):
+        return False
+    for one, part in zip(pattern, path, strict=True):
+        if one == ANY:
+            if not isinstance(part, str):
+                return False
+        elif isinstance(one, int):
+            if not isinstance(part, int):
+                return False
+        elif one != part:
+            return False
+    return True
