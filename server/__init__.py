@@ -5,6 +5,6 @@ Sub-packages and modules, from the top: `lsp` (editors), `cli` (what an operator
 `editing` (the crew's files, changed), `client` (of a server), `history` (stored runs),
 `replay_jobs` (many stored runs, played again), `gate` (what new files must pass), `notices` (what
 channels get notices), `telemetry` (metrics and logs), `settings` and `variables` (the environment),
-`identity` (who others say a caller is), `tokens` (who may call), `errors`; and console/, the web
-page.
+`backups` (of the database), `identity` (who others say a caller is), `tokens` (who may call),
+`errors`; and console/, the web page.
 """

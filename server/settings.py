@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from crew.database import CONNECTIONS
+from crew.database import CONNECTIONS, is_shared
 from crew.runs.upkeep.maintenance import Retention
 from crew.runs.upkeep.storage import GIGABYTE
+from server.backups import BackupPlan
 from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
@@ -64,6 +65,8 @@ class ServerSettings:
     conversation_headers: tuple[str, ...] = CONVERSATION_HEADERS
     # answers of OpenAI's API have what was said and done before them
     shows_thinking: bool = True
+    # backups that the server makes itself
+    backups: BackupPlan | None = None
     # which files may be changed over HTTP
     edit: EditMode = "off"
 
@@ -127,6 +130,7 @@ class ServerSettings:
             or CONVERSATION_HEADERS,
             shows_thinking=_switch(environment, "CREW_OPENAI_THINKING"),
             edit=_edit_mode(environment),
+            backups=_backups(environment),
         )
 
 
@@ -233,6 +237,20 @@ def _switch(environment: Mapping[str, str], name: str) -> bool:
     if value not in ("true", "false"):
         raise SettingsError(f"{name} is {value!r}; write true or false")
     return value == "true"
+
+
+def _backups(environment: Mapping[str, str]) -> BackupPlan | None:
+    hours = _number(environment, "CREW_BACKUP_HOURS", 24, (0.01, 8760), "hours")
+    keep = _number(environment, "CREW_BACKUP_KEEP", 7, (1, 10_000), "backups")
+    if not (folder := environment.get("CREW_BACKUP_FOLDER")):
+        for name in ("CREW_BACKUP_HOURS", "CREW_BACKUP_KEEP"):
+            if environment.get(name):
+                raise SettingsError(f"{name} has no effect without CREW_BACKUP_FOLDER")
+        return None
+    if is_shared(environment.get("CREW_DATABASE_URL")):
+        text = "a PostgreSQL database is backed up by its own program: pg_dump -Fc"
+        raise SettingsError(f"CREW_BACKUP_FOLDER: {text}")
+    return BackupPlan(Path(folder), hours, int(keep))
 
 
 def _edit_mode(environment: Mapping[str, str]) -> EditMode:

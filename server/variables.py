@@ -78,6 +78,9 @@ VARIABLES = {
         "how large the database may become; then the oldest events and runs are deleted; "
         "10 unless set, 0: no limit"
     ),
+    "CREW_BACKUP_FOLDER": "where `crew serve` makes backups of its database file by itself",
+    "CREW_BACKUP_HOURS": "how often; 24 unless set",
+    "CREW_BACKUP_KEEP": "how many of the newest stay; 7 unless set",
     "CREW_TOOL_FOLDERS": (
         "folders beside the crew's own from which Python files of tools may be loaded, separated "
         "as in PATH"

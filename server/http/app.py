@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from crew.backends.sqlite.store import SqliteStore
 from crew.crew import Crew
 from crew.database import Database
 from crew.errors import CrewError
@@ -23,6 +24,7 @@ from crew.journal.errors import StoreError
 from crew.runs.queue import Queue
 from crew.runs.upkeep.maintenance import recover_left
 from crew.runs.upkeep.reload import Reloader
+from server.backups import Backups
 from server.errors import SettingsError
 from server.http.access import RequestIds
 from server.http.api import OPERATIONS
@@ -130,6 +132,9 @@ def build_server(
             work.append(recover_left(services.runs))
         if watch is not None:
             work.append(watch(services.reloader))
+        if settings.backups is not None and isinstance(store, SqliteStore):
+            done = services.metrics.last_backup.set
+            work.append(Backups(services.runs, store.path, settings.backups, done).run())
         if store.shared:
             work.append(services.listeners.announce())
         if queue is not None:

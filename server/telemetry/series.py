@@ -316,6 +316,11 @@ class Series:
             "From how much on the oldest is deleted; 0: there is no limit.",
             registry=registry,
         )
+        self.last_backup = Gauge(
+            "crew_backup_last_success_timestamp_seconds",
+            "When the server made its newest backup; 0: it makes none, or none yet.",
+            registry=registry,
+        )
         self.subscribers = Gauge(
             "crew_stream_subscribers", "Streams that are open.", registry=registry
         )

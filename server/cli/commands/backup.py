@@ -1,21 +1,18 @@
 """`crew backup`: a copy of the database, also while a server writes to it."""
 
-import importlib.metadata
 import os
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from crew.backends.sqlite.backup import Backup, back_up
+from crew.backends.sqlite.backup import Backup
 from crew.database import is_shared, sqlite_path
+from server.backups import backup_name, forget_backups, make_backup
 from server.cli.exits import Exit, Folder, fail
 from server.cli.hints import shell_quoted
-from tools.clock import SYSTEM_CLOCK, rfc3339
+from tools.clock import SYSTEM_CLOCK
 from tools.text.texts import visible
-
-NAME = re.compile(r"crew-[0-9]{8}T[0-9]{6}Z\.db")
 
 
 def backup(
@@ -50,13 +47,11 @@ def backup(
     if keep is not None and not target.is_dir():
         raise typer.BadParameter("it goes with a folder", param_hint="--keep")
     now = SYSTEM_CLOCK.now()
-    kept = target
-    if target.is_dir():
-        kept = target / f"crew-{now:%Y%m%dT%H%M%SZ}.db"
-    made = back_up(source, kept, rfc3339(now), importlib.metadata.version("crewline"))
-    _print(made)
+    kept = target / backup_name(now) if target.is_dir() else target
+    _print(make_backup(source, kept, now))
     if keep is not None:
-        _forget(target, keep)
+        for one in forget_backups(target, keep):
+            print(f"deleted {visible(str(one))}")
 
 
 def _print(made: Backup) -> None:
@@ -64,11 +59,3 @@ def _print(made: Backup) -> None:
         f"{visible(str(made.path))}: {made.runs} runs, {made.events} events, "
         f"{made.size_bytes} bytes, checked\nsha256 {made.sha256}"
     )
-
-
-def _forget(folder: Path, keep: int) -> None:
-    """Delete all but the newest backups of a folder, by their names."""
-    names = sorted(one.name for one in folder.iterdir() if NAME.fullmatch(one.name))
-    for name in names[:-keep]:
-        (folder / name).unlink()
-        print(f"deleted {visible(str(folder / name))}")

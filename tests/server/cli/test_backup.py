@@ -1,6 +1,7 @@
 """`crew backup`: a copy that is whole, taken while a server writes."""
 
 import os
+import re
 import sqlite3
 import threading
 from contextlib import closing
@@ -10,7 +11,7 @@ import pytest
 
 from tests.support.crews import write_crew
 from tests.support.forked import crew
-from tests.support.processes import client, serving, until
+from tests.support.processes import ServerProcess, client, serving, until
 
 COPIES = 6
 
@@ -106,3 +107,58 @@ def test_a_folder_keeps_the_newest(tmp_path: Path):
     names = sorted(one.name for one in kept.iterdir())
     assert names[0] == "crew-20210101T000000Z.db"
     assert (len(names), names[-1]) == (3, "other.db")
+
+
+def backups_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("crew-*.db")) if folder.exists() else []
+
+
+def test_a_server_makes_backups_itself(tmp_path: Path):
+    """The newest stay; a restart makes none before its time, and the metric says when it was."""
+    folder, into = write_crew(tmp_path / "crew", {"a": {}}), tmp_path / "backups"
+    into.mkdir()
+    for day in range(1, 9):
+        (into / f"crew-2026010{day}T000000Z.db").touch()
+    (into / "notes.db").touch()
+    given = {"CREW_BACKUP_FOLDER": str(into), "CREW_BACKUP_KEEP": "3"}
+
+    def last(server: ServerProcess) -> float:
+        with client(server) as http:
+            name = "crew_backup_last_success_timestamp_seconds"
+            found = re.search(rf"^{name} (\S+)$", http.get("/metrics").text, re.MULTILINE)
+        assert found is not None
+        return float(found[1])
+
+    with serving(folder, **given) as server:
+        until(lambda: len(backups_in(into)) == 3 and last(server) > 0)
+        newest = backups_in(into)[-1]
+        assert runs_in(newest) == set()
+        assert newest.stat().st_mode & 0o777 == 0o600
+        assert (into / "notes.db").exists()
+        made = last(server)
+    with serving(folder, **given) as server:
+        assert int(last(server)) == int(made)
+        assert backups_in(into)[-1] == newest
+
+
+def test_a_backup_that_fails_is_said(tmp_path: Path):
+    """In the log and to channels; the server goes on."""
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    (tmp_path / "file").touch()
+    with serving(folder, CREW_BACKUP_FOLDER=str(tmp_path / "file")) as server:
+        until(lambda: "has failed" in server.log.read_text())
+        with client(server) as http:
+            assert http.post("/api/crew/run", json={"query": "x"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"CREW_BACKUP_HOURS": "3"}, "no effect without CREW_BACKUP_FOLDER"),
+        ({"CREW_BACKUP_FOLDER": "x", "CREW_BACKUP_KEEP": "0"}, "write a number of backups"),
+        ({"CREW_BACKUP_FOLDER": "x", "CREW_DATABASE_URL": "postgresql://x/y"}, "pg_dump"),
+    ],
+)
+def test_backups_that_cannot_be(tmp_path: Path, given: dict[str, str], words: str):
+    ended = crew("serve", write_crew(tmp_path, {"a": {}}), **given)
+    assert (ended.returncode, words in ended.stderr) == (2, True), ended.stderr

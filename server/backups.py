@@ -1,0 +1,114 @@
+"""Backups of a database file: named by their time, the newest kept; a server makes them, too."""
+
+import asyncio
+import contextlib
+import importlib.metadata
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from crew.backends.sqlite.backup import Backup, back_up
+from crew.journal.errors import StoreError
+from crew.journal.records.notices import plain_notices
+from crew.runs.runs import Runs
+from tools.clock import rfc3339
+
+log = logging.getLogger(__name__)
+
+NAME = re.compile(r"crew-([0-9]{8}T[0-9]{6}Z)\.db")
+TIME = "%Y%m%dT%H%M%SZ"
+# between two looks whether one is due
+LOOK_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class BackupPlan:
+    """Where a server makes backups, and how often."""
+
+    folder: Path
+    hours: float = 24.0
+    # so many of the newest stay
+    keep: int = 7
+
+
+def backup_name(now: datetime) -> str:
+    """Return the name of a backup that is made now."""
+    return f"crew-{now:{TIME}}.db"
+
+
+def make_backup(source: Path, target: Path, now: datetime) -> Backup:
+    """Copy a database to a file, and check it; raises StoreError."""
+    return back_up(source, target, rfc3339(now), importlib.metadata.version("crewline"))
+
+
+def forget_backups(folder: Path, keep: int) -> list[Path]:
+    """Delete all but the newest backups of a folder, by their names; returns those."""
+    names = sorted(one.name for one in folder.iterdir() if NAME.fullmatch(one.name))
+    gone = [folder / name for name in names[:-keep]]
+    for one in gone:
+        one.unlink()
+    return gone
+
+
+def newest_backup(folder: Path) -> datetime | None:
+    """Return when the newest backup of a folder was made; None: there is none."""
+    if not folder.is_dir():
+        return None
+    found = [match[1] for one in folder.iterdir() if (match := NAME.fullmatch(one.name))]
+    return datetime.strptime(max(found), TIME).replace(tzinfo=UTC) if found else None
+
+
+class Backups:
+    """Makes the backups of a server that are due, also after a restart."""
+
+    def __init__(
+        self, runs: Runs, source: Path, plan: BackupPlan, done: Callable[[float], None]
+    ) -> None:
+        """Make none yet.
+
+        Args:
+            runs: with the crew and the store.
+            source: the database.
+            plan: where to, and how often.
+            done: gets the time of each that was made, in seconds since 1970.
+        """
+        self.runs, self.source, self.plan, self.done = runs, source, plan, done
+
+    async def run(self) -> None:
+        """Make one after the other, until this is cancelled."""
+        if (newest := newest_backup(self.plan.folder)) is not None:
+            self.done(newest.timestamp())
+        while True:
+            now = self.runs.store.now()
+            newest = newest_backup(self.plan.folder)
+            age = None if newest is None else (now - newest).total_seconds()
+            if age is None or age >= self.plan.hours * 3600:
+                await self._make(now)
+            await self.runs.crew.clock.sleep(LOOK_SECONDS)
+
+    async def _make(self, now: datetime) -> None:
+        folder = self.plan.folder
+        try:
+            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+            target = folder / backup_name(now)
+            made = await asyncio.to_thread(make_backup, self.source, target, now)
+            await asyncio.to_thread(forget_backups, folder, self.plan.keep)
+        except (OSError, StoreError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            log.error("the backup into %s has failed: %s", folder, why)
+            await self._tell(now, f"the backup into {folder} has failed: {why}")
+            return
+        self.done(now.timestamp())
+        text = "backup %s: %d runs, %d bytes, sha256 %s"
+        log.info(text, made.path, made.runs, made.size_bytes, made.sha256)
+
+    async def _tell(self, now: datetime, text: str) -> None:
+        crew, at = self.runs.crew, rfc3339(now)
+        # once a day
+        key = f"backup:{at[:10]}"
+        notices = plain_notices(crew.config.told, "storage", crew.name, key, at, text)
+        with contextlib.suppress(StoreError):
+            await self.runs.store.outbox.add(notices)
