@@ -1,6 +1,9 @@
 // The web console: pages with addresses of their own; a client of the public API like any other.
 
 import { every, get } from "./api.js";
+import { auditPage } from "./pages/audit.js";
+import { automationPage } from "./pages/automation.js";
+import { comparePage } from "./pages/compare.js";
 import { conversationPage, conversationsPage } from "./pages/conversations.js";
 import { costsPage } from "./pages/costs.js";
 import { crewPage } from "./pages/crew.js";
@@ -8,8 +11,10 @@ import { documentsPage } from "./pages/documents.js";
 import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
 import { element, visible } from "./page.js";
+import { revisionsPage } from "./pages/revisions.js";
 import { runPage } from "./pages/run.js";
 import { runsPage } from "./pages/runs.js";
+import { searchPage } from "./pages/search.js";
 import { choose, locale, t } from "./words.js";
 
 const LOOK_MILLIS = 10_000;
@@ -29,6 +34,11 @@ const PAGES = [
   [/^\/memory$/, memoryPage],
   [/^\/documents$/, documentsPage],
   [/^\/costs$/, costsPage],
+  [/^\/search$/, searchPage],
+  [/^\/compare$/, comparePage],
+  [/^\/automation$/, automationPage],
+  [/^\/audit$/, auditPage],
+  [/^\/revisions$/, revisionsPage],
   [/^\/crew$/, crewPage],
 ];
 

@@ -1,6 +1,15 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
+  Search: "Tìm kiếm", "Search in all that was said": "Tìm trong mọi điều đã nói", "What was found": "Kết quả", "Write two letters or more.": "Hãy nhập từ hai chữ cái.", "Searching…": "Đang tìm…",
+  "Nothing was found.": "Không tìm thấy gì.", "Looked back to": "Đã tìm đến", "go on": "tìm tiếp", question: "câu hỏi", answer: "câu trả lời", call: "lệnh gọi", output: "kết quả công cụ", person: "con người", error: "lỗi",
+  Compare: "So sánh", "a run": "một lượt chạy", "another run": "một lượt chạy khác", "No step differs.": "Không bước nào khác.", "The first step that differs": "Bước khác đầu tiên", "They are of two revisions.": "Hai lượt chạy thuộc hai phiên bản.", "texts differ": "nội dung khác",
+  Automation: "Tự động", Schedules: "Lịch", Hooks: "Hook", Channels: "Kênh báo", "crew.yaml has no schedules.": "crew.yaml không có lịch.", "crew.yaml has no hooks.": "crew.yaml không có hook.", "crew.yaml has no channels.": "crew.yaml không có kênh báo.",
+  next: "lần tới", "It has started no run that is kept.": "Chưa có lượt chạy nào được giữ lại.", "Last runs": "Lượt chạy gần nhất",
+  Audit: "Nhật ký", action: "hành động", "all actions": "mọi hành động", "Nothing is recorded that fits.": "Không có mục nào phù hợp.", "This needs the scope admin.": "Cần quyền admin.", time: "thời gian", who: "ai", run: "lượt chạy", what: "nội dung",
+  Revisions: "Phiên bản", "What differs": "Khác gì", number: "số", runs: "lượt chạy", warnings: "cảnh báo", "is served": "đang dùng", "at work or paused": "đang chạy hoặc chờ", "Nothing differs.": "Không có gì khác.", From: "Từ", "to what is served now": "đến bản đang dùng",
+  "Why?": "Vì sao?", "Go back to it": "Quay lại bản này", start: "khởi động", reload: "tải lại", edit: "sửa", rollback: "quay lại",
+  "half of them within": "một nửa trong", within: "trong", "Export as a page": "Xuất thành trang",
   running: "đang chạy", paused: "đang chờ", completed: "hoàn thành", failed: "thất bại", cancelled: "đã huỷ",
   Runs: "Lượt chạy", Inbox: "Hộp thư", Crew: "Đội", "Ask the crew": "Hỏi đội", Start: "Bắt đầu", Answer: "Trả lời",
   "Nobody waits for you.": "Không ai chờ bạn.", "No runs.": "Không có lượt chạy nào.", more: "thêm", tokens: "token",

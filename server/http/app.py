@@ -50,6 +50,7 @@ CONSOLE = Path(__file__).parent.parent / "console"
 # of the console, each with its own address
 PAGES = (
     *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/documents", "/costs", "/crew"),
+    *("/search", "/compare", "/automation", "/audit", "/revisions"),
     *("/conversations", "/conversations/{conversation_id}"),
 )
 CONSOLE_HEADERS = {

@@ -26,6 +26,14 @@ export async function runPage(id, { signal, go, title }) {
   return page.node;
 }
 
+// the run as one file, and beside another one
+function exports(id) {
+  const file = (form, words) => element("a", { href: `/api/crew/runs/${id}/export?format=${form}`, download: `${id}.${form}`, className: "button" }, words);
+  const beside = link(`/compare?a=${id}`, t("Compare"));
+  beside.className = "button";
+  return element("div", { className: "buttons" }, file("html", t("Export as a page")), file("md", "Markdown"), file("json", "JSON"), beside);
+}
+
 class RunPage {
   constructor(run, signal, go) {
     Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, showing: false, queue: [], drained: null, awake: false, used: { total_tokens: 0 }, cost: { usd: 0, unpriced: 0 }, entry: null, since: Date.parse(run.started_at), resume: () => {} });
@@ -41,7 +49,7 @@ class RunPage {
     const way = element("details", { open: true }, element("summary", {}, t("Route")), this.graph.node);
     const times = element("details", { open: true }, element("summary", {}, t("Timeline")), this.waterfall.node);
     this.live = element("div", { ariaLive: "polite", className: "hidden" });
-    const side = element("aside", {}, way, times, new Why(run.run_id).node, new Replay(run.run_id).node, raw);
+    const side = element("aside", {}, way, times, new Why(run.run_id).node, new Replay(run.run_id).node, exports(run.run_id), raw);
     this.node = element("div", { className: "run-page" }, this.head, this.alert, element("div", { className: "panes" }, this.talk.node, side), this.live);
     this.showHead();
   }

@@ -2,8 +2,8 @@
 
 import { every, get, start } from "../api.js";
 import { conversationPath } from "./conversations.js";
-import { button, chip, clock, element, link, seconds, sendOnEnter, spent, visible } from "../page.js";
-import { t } from "../words.js";
+import { button, chip, clock, element, link, money, seconds, sendOnEnter, spent, visible } from "../page.js";
+import { locale, t } from "../words.js";
 
 const SOURCES = ["user", "console", "api", "schedule", "hook", "fork"];
 const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];
@@ -25,7 +25,8 @@ export async function runsPage({ signal, go, title, crew }) {
     keep();
     fill().catch(() => {});
   });
-  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after && { after }) })}`, { signal });
+  const sums = element("p", { className: "small totals", role: "status" });
+  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after ? { after } : { totals: 1 }) })}`, { signal });
 
   let pages = 0;
   let asked = 0; // what was asked before is not shown after what was asked later
@@ -33,8 +34,9 @@ export async function runsPage({ signal, go, title, crew }) {
   let last = null; // where the next page begins
   async function fill() {
     const turn = (asked += 1);
-    const { runs, next } = await page();
+    const { runs, next, totals } = await page();
     if (turn !== asked) return;
+    sums.textContent = totalsText(totals);
     // rows that stay the same stay where they are: somebody may be about to click one
     const found = JSON.stringify([runs, next]);
     if (found === shown) return;
@@ -70,7 +72,17 @@ export async function runsPage({ signal, go, title, crew }) {
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
   const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", { className: "runs" }, element("thead", {}, element("tr", {}, ...head)), list);
-  return element("div", {}, askForm(go), filters.node, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more));
+  return element("div", {}, askForm(go), filters.node, sums, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more));
+}
+
+// what all runs of the filter come to
+function totalsText({ statuses, count, tokens, cost_usd: usd, is_unpriced: unpriced, p50_seconds: half, p95_seconds: most, has_more: more }) {
+  if (!count) return "";
+  const number = (value) => value.toLocaleString(locale);
+  const states = Object.entries(statuses).map(([status, runs]) => `${number(runs)} ${t(status)}`);
+  const times = half === null ? [] : [`${t("half of them within")} ${seconds(half)}`, `95 % ${t("within")} ${seconds(most)}`];
+  const sum = money({ usd, unpriced: unpriced || more });
+  return [`${more ? "≥ " : ""}${number(count)} ${t("runs")}: ${states.join(", ")}`, `${number(tokens)} ${t("tokens")}`, ...(sum ? [sum] : []), ...times].join(" · ");
 }
 
 // Only rows that have changed are made anew, so that the others keep the keyboard's focus.

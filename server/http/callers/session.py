@@ -15,7 +15,7 @@ from server.http.errors import client_left
 SESSION = "/session"
 COOKIE = "crew_token"
 # where a person may have been on the way to: a page of the console
-PAGE_PATH = re.compile(r"/((runs|conversations)(/[A-Za-z0-9_-]{1,128})?|inbox|crew)?")
+PAGE_PATH = re.compile(r"/((runs|conversations)(/[A-Za-z0-9_-]{1,128})?|[a-z]{1,20})?")
 MAX_BYTES = 10_000
 # the console's own style needs the token
 STYLE = """

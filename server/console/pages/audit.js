@@ -1,0 +1,39 @@
+// Who did what, newest first.
+
+import { get } from "../api.js";
+import { clock, element, link, visible } from "../page.js";
+import { t } from "../words.js";
+
+const ACTIONS = ["start", "answer", "cancel", "retry", "fork", "delete", "reload", "edit", "rollback", "budget", "revoke", "memory", "export", "erase", "document", "refused", "wrong_token"];
+const LIMIT = 200;
+
+export async function auditPage({ signal, title }) {
+  title(t("Audit"));
+  const given = new URLSearchParams(location.search);
+  const action = element("select", { ariaLabel: t("action") }, element("option", { value: "" }, t("all actions")), ...ACTIONS.map((one) => element("option", { value: one }, one)));
+  action.value = ACTIONS.includes(given.get("action")) ? given.get("action") : "";
+  const run = element("input", { type: "search", value: given.get("run_id") ?? "", maxLength: 128, placeholder: t("a run"), ariaLabel: t("a run") });
+  const list = element("tbody");
+
+  async function fill() {
+    const wanted = { ...(action.value && { action: action.value }), ...(run.value && { run_id: run.value }) };
+    const parts = new URLSearchParams(wanted).toString();
+    history.replaceState(history.state, "", `/audit${parts && `?${parts}`}`);
+    const { entries } = await get(`/audit?${new URLSearchParams({ ...wanted, limit: LIMIT })}`, { signal });
+    const none = element("tr", {}, element("td", { colSpan: 5 }, t("Nothing is recorded that fits.")));
+    list.replaceChildren(...(entries.length ? entries.map(row) : [none]));
+  }
+
+  const wrong = (error) => list.replaceChildren(element("tr", {}, element("td", { colSpan: 5, className: "error" }, error.status === 403 ? t("This needs the scope admin.") : error.message)));
+  for (const one of [action, run]) one.onchange = () => fill().catch(wrong);
+  await fill().catch(wrong);
+  const head = [t("time"), t("action"), t("who"), t("run"), t("what")].map((word) => element("th", { scope: "col" }, word));
+  const filters = element("form", { className: "filters", role: "search", onsubmit: () => false }, action, run);
+  return element("div", { className: "audit" }, filters, element("div", { className: "wide", tabIndex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), list)));
+}
+
+function row(one) {
+  const who = `${one.name || "-"} (${one.address})`;
+  const run = one.run_id ? link(`/runs/${one.run_id}`, one.run_id.slice(0, 12)) : "";
+  return element("tr", {}, ...[clock(one.at), one.action, visible(who), run, visible(one.detail)].map((cell) => element("td", {}, cell)));
+}

@@ -1,0 +1,50 @@
+// Two runs side by side, step by step.
+
+import { get } from "../api.js";
+import { chip, clock, element, link, seconds, spent, visible } from "../page.js";
+import { locale, t } from "../words.js";
+
+const signed = (value, text) => `${value > 0 ? "+" : value < 0 ? "−" : "±"}${text(Math.abs(value))}`;
+
+export async function comparePage({ signal, title }) {
+  title(t("Compare"));
+  const given = new URLSearchParams(location.search);
+  const [a, b] = ["a", "b"].map((name) => element("input", { name, value: given.get(name) ?? "", required: true, maxLength: 128, placeholder: t(name === "a" ? "a run" : "another run"), ariaLabel: t(name === "a" ? "a run" : "another run") }));
+  const place = element("div", { ariaLive: "polite" });
+
+  async function fill() {
+    if (!a.value || !b.value) return;
+    const query = new URLSearchParams({ a: a.value.trim(), b: b.value.trim() });
+    history.replaceState(history.state, "", `/compare?${query}`);
+    place.replaceChildren(...shown(await get(`/compare?${query}`, { signal })));
+  }
+
+  const wrong = (error) => place.replaceChildren(element("p", { className: "error", role: "alert" }, error.status === 404 ? t("This is not there.") : error.message));
+  const form = element("form", { className: "filters" }, a, b, element("button", { className: "main" }, t("Compare")));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    fill().catch(wrong);
+  };
+  await fill().catch(wrong);
+  return element("div", { className: "compare-page" }, form, place);
+}
+
+function shown({ runs, apart, same_revision: same, first, steps }) {
+  const heads = runs.map((run) => element("th", { scope: "col" }, link(`/runs/${run.run_id}`, visible(run.query.slice(0, 80))), " ", chip(run.status), element("br"), element("small", {}, clock(run.started_at), ` · ${spent(run.usage, run.cost)} · ${seconds(run.duration_seconds)}`)));
+  const number = (value) => value.toLocaleString(locale);
+  const facts = [
+    first === null ? t("No step differs.") : `${t("The first step that differs")}: ${first}`,
+    `${signed(apart.tokens, number)} ${t("tokens")}, ${signed(apart.cost_usd, (usd) => `$${usd.toFixed(6)}`)}, ${signed(apart.duration_seconds, seconds)}`,
+    ...(same ? [] : [t("They are of two revisions.")]),
+  ];
+  const body = steps.map((pair, place) => {
+    const cell = (one) => element("td", {}, ...(one ? [element("span", {}, visible(one.what)), ...(one.source ? [" ", element("code", {}, visible(one.source))] : [])] : []));
+    const diff = pair.diff ? [element("details", {}, element("summary", {}, t("texts differ")), element("pre", { tabIndex: 0 }, visible(pair.diff)))] : [];
+    const mark = element("th", { scope: "row" }, String(place + 1), ...(place + 1 === first ? [" ◀"] : []));
+    const b = cell(pair.b);
+    b.append(...diff);
+    return element("tr", { className: pair.same ? "" : "differs" }, mark, cell(pair.a), b);
+  });
+  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th"), ...heads)), element("tbody", {}, ...body));
+  return [...facts.map((text) => element("p", {}, text)), element("div", { className: "wide", tabIndex: 0 }, table)];
+}

@@ -1,0 +1,53 @@
+// What was served since when, by whom and why; what differs since then, and the way back.
+
+import { get, post } from "../api.js";
+import { button, clock, element, visible } from "../page.js";
+import { t } from "../words.js";
+
+const LIMIT = 50;
+
+export async function revisionsPage({ signal, title }) {
+  title(t("Revisions"));
+  const { revisions } = await get(`/revisions?limit=${LIMIT}`, { signal });
+  const place = element("section", { ariaLive: "polite", ariaLabel: t("What differs") });
+  const wrong = (error) => place.replaceChildren(element("p", { className: "error", role: "alert" }, error.message));
+  const open = (one) => diffOf(one, signal).then((node) => place.replaceChildren(node), wrong);
+  const rows = revisions.map((one) => row(one, open));
+  const head = [t("number"), t("since"), t("by"), t("runs"), t("warnings"), ""].map((word) => element("th", { scope: "col" }, word));
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  const wanted = new URLSearchParams(location.search).get("r");
+  const chosen = revisions.find((one) => String(one.number) === wanted);
+  if (chosen) open(chosen);
+  return element("div", { className: "revisions" }, element("div", { className: "wide", tabIndex: 0 }, table), place);
+}
+
+function row(one, open) {
+  const look = button(t("What differs"), () => {
+    history.replaceState(history.state, "", `/revisions?r=${one.number}`);
+    return open(one);
+  }, { ariaLabel: `${t("What differs")}: ${one.number}` });
+  const name = [String(one.number), " ", element("code", {}, one.hash.slice(0, 8)), ...(one.current ? [" ", element("span", { className: "chip completed" }, t("is served"))] : [])];
+  const who = [t(one.source), one.by ? ` ${visible(one.by)}` : "", ...(one.why ? [element("small", {}, visible(one.why))] : [])];
+  const cells = [element("td", {}, ...name), element("td", {}, clock(one.loaded_at)), element("td", {}, ...who), element("td", {}, one.runs.live ? `${one.runs.total}, ${one.runs.live} ${t("at work or paused")}` : String(one.runs.total)), element("td", {}, String(one.warnings)), element("td", {}, ...(one.current ? [] : [look]))];
+  return element("tr", {}, ...cells);
+}
+
+async function diffOf(one, signal) {
+  const found = await get(`/revisions/${one.number}/diff`, { signal });
+  const lines = found.diff.map((each) => element("li", { className: each.more ? "warning" : "" }, `${each.more ? "⚠ " : ""}${visible(each.text)} `, element("code", {}, visible([each.source_then, each.source_now].filter(Boolean).join(" → ")))));
+  const files = found.files.map((each) => element("details", {}, element("summary", {}, visible(each.path)), element("pre", { tabIndex: 0 }, visible(each.diff))));
+  const none = lines.length || files.length ? [] : [element("p", {}, t("Nothing differs."))];
+  return element("div", { className: "card" }, element("h2", {}, `${t("From")} ${one.number} ${t("to what is served now")}`), element("ul", {}, ...lines), ...none, ...files, back(one));
+}
+
+// writes files on the server: why is asked, and kept
+function back(one) {
+  const why = element("input", { required: true, minLength: 3, maxLength: 500, placeholder: t("Why?"), ariaLabel: t("Why?") });
+  const act = button(t("Go back to it"), async () => {
+    if (!why.reportValidity()) return;
+    const answer = await post(`/revisions/${one.number}/rollback`, { reason: why.value });
+    const { number } = await answer.json();
+    location.assign(`/revisions?r=${number}`);
+  }, { className: "main" });
+  return element("form", { className: "buttons", onsubmit: () => false }, why, act);
+}

@@ -1,0 +1,132 @@
+"""Search, comparison, automation, audit and revisions in the console, in a real browser."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.end_to_end.test_history import AGENTS, CREW, RULES
+from tests.server.http.test_console_pages import PHONE, check
+from tests.support.browser import NEEDS_CHROMIUM, opened_page
+from tests.support.crews import write_crew
+from tests.support.processes import ServerProcess, client, serving
+
+pytestmark = NEEDS_CHROMIUM
+DAILY = {"daily": {"cron": "0 6 * * *", "query": "all well?"}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_crew(tmp_path / "crew", AGENTS, RULES, schedules=DAILY, **CREW)
+
+
+def ran(server: ServerProcess, query: str) -> str:
+    with client(server) as http:
+        run_id: str = http.post("/api/crew/run", json={"query": query}).json()["run_id"]
+        return run_id
+
+
+def test_words_are_found_and_runs_compared(browser: Browser, folder: Path, tmp_path: Path):
+    """The address shows the same again; the list of runs says what they come to."""
+    with serving(folder) as server, opened_page(browser) as page:
+        loud, quiet = ran(server, "loud <b>please</b>"), ran(server, "wait")
+        page.goto(server.url)
+        expect(page.locator(".totals")).to_contain_text("2 runs: ")
+        expect(page.locator(".totals")).to_contain_text("1 paused")
+        page.get_by_role("link", name="Search").click()
+        box = page.get_by_role("searchbox")
+        box.fill("đĩa đầy")
+        box.press("Enter")
+        hits = page.locator(".hits li")
+        expect(hits).to_have_count(2)
+        expect(hits.first.locator("mark")).to_have_text("ĐĨA ĐẦY")
+        page.screenshot(path=tmp_path / "search.png", full_page=True)
+        page.reload()
+        expect(hits).to_have_count(2)
+        box.fill("nothing like it")
+        box.press("Enter")
+        expect(page.get_by_role("status")).to_contain_text("Nothing was found.")
+        page.goto(f"{server.url}/search?q=please")
+        hits.first.get_by_role("link").click()
+        expect(page.locator("header.run")).to_be_visible()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Export as a page").click()
+        assert "<script" not in Path(download.value.path()).read_text()
+        page.get_by_role("link", name="Compare").click()
+        expect(page.get_by_role("textbox", name="a run", exact=True)).to_have_value(loud)
+        page.get_by_role("textbox", name="another run").fill(quiet)
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("tr.differs th").first).to_have_text("2 ◀")
+        expect(page.locator("tr.differs td").first).to_contain_text("desk → loud by [LOUD]")
+        page.screenshot(path=tmp_path / "compare.png", full_page=True)
+        page.get_by_role("textbox", name="another run").fill("nix")
+        page.get_by_role("button", name="Compare").click()
+        expect(page.get_by_role("alert").last).to_have_text("This is not there.")
+
+
+def test_what_was_served_and_who_did_what(browser: Browser, folder: Path, tmp_path: Path):
+    """And the way back, with a reason."""
+    with serving(folder, CREW_EDIT="1") as server, opened_page(browser) as page:
+        ran(server, "loud")
+        desk = folder / "agents" / "desk.yaml"
+        before = desk.read_text()
+        desk.write_text(before.replace("You are desk.", "You are worse."))
+        with client(server) as http:
+            assert http.post("/api/crew/reload").json()["changed"]
+        page.goto(f"{server.url}/crew")
+        page.get_by_role("link", name="Revisions").click()
+        rows = page.locator(".revisions tbody tr")
+        expect(rows).to_have_count(2)
+        expect(rows.first).to_contain_text("is served")
+        page.get_by_role("button", name="What differs: 1").click()
+        card = page.locator(".revisions .card")
+        expect(card.locator("li")).to_contain_text("agent desk: system_prompt, 1 line")
+        card.locator("summary").click()
+        expect(card.locator("pre")).to_contain_text("+system_prompt: You are worse.")
+        page.screenshot(path=tmp_path / "revisions.png", full_page=True)
+        back = card.get_by_role("button", name="Go back to it")
+        back.click()
+        assert desk.read_text() != before, "a reason is missing"
+        card.get_by_role("textbox", name="Why?").fill("it was worse")
+        back.click()
+        expect(rows).to_have_count(3)
+        expect(rows.first).to_contain_text("it was worse")
+        assert desk.read_text() == before
+        page.goto(f"{server.url}/audit")
+        expect(page.locator(".audit tbody tr").first).to_contain_text("rollback")
+        page.get_by_role("combobox", name="action").select_option("start")
+        expect(page.locator(".audit tbody tr")).to_have_count(1)
+        page.screenshot(path=tmp_path / "audit.png", full_page=True)
+        page.get_by_role("link", name="Automation").click()
+        daily = page.get_by_role("region", name="daily")
+        expect(daily).to_contain_text("0 6 * * *")
+        expect(daily.locator("time")).to_have_count(3)
+        page.screenshot(path=tmp_path / "automation.png", full_page=True)
+
+
+def test_editing_that_is_off_is_said(browser: Browser, folder: Path):
+    with serving(folder) as server, opened_page(browser) as page:
+        page.goto(f"{server.url}/revisions?r=1")
+        page.get_by_role("textbox", name="Why?").fill("it was worse")
+        page.get_by_role("button", name="Go back to it").click()
+        expect(page.get_by_text("CREW_EDIT is not set")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_it(browser: Browser, folder: Path, scheme: str):
+    """Axe finds nothing serious, in both languages, on a desk and a phone."""
+    with serving(folder) as server:
+        loud, quiet = ran(server, "loud"), ran(server, "wait")
+        for shown in ({"locale": "vi-VN"}, PHONE):
+            with opened_page(browser, color_scheme=scheme, **shown) as page:
+                for path in (
+                    "search?q=loud",
+                    f"compare?a={loud}&b={quiet}",
+                    "automation",
+                    "audit",
+                    "revisions?r=1",
+                ):
+                    page.goto(f"{server.url}/{path}")
+                    expect(page.locator("#view > *")).to_be_visible()
+                    expect(page.locator("#view :is(li, tr, .card)").first).to_be_visible()
+                    check(page)
