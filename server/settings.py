@@ -17,12 +17,11 @@ from server.backups import BackupPlan
 from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
-from server.variables import PUBLIC_URL, VARIABLES
+from server.variables import LOOPBACK, PUBLIC_URL, VARIABLES
 from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 PLACES = (1, 1_000_000), "connections"
 CONVERSATION_HEADERS = ("X-Conversation-Id", "X-OpenWebUI-Chat-Id")
 LOG_LEVELS = ("debug", "info", "warning", "error")

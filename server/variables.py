@@ -1,6 +1,8 @@
-"""The variables of the environment that servers, workers and commands read."""
+"""The variables of the environment that servers, workers and commands read; and what is local."""
 
 PUBLIC_URL = "CREW_PUBLIC_URL"
+# names of this machine
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 VARIABLES = {
     "CREW_API_TOKENS": (
         "tokens (16 characters or more, separated by commas) that clients must show; needed on any "

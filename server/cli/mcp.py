@@ -8,7 +8,8 @@ import typer
 
 from crew.runs.runs import Runs
 from server.cli.exits import HERE, Exit, Folder, fail
-from server.cli.opening import Provider, load, open_runs
+from server.cli.opening import load, open_runs
+from server.cli.options import Provider
 from server.tokens import Tokens
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -19,14 +18,6 @@ from server.telemetry.logs import log_uncaught, set_up_command_logging, set_up_l
 from server.telemetry.traces.switches import open_tracer
 from tools.kinds.command.marks import end_orphans
 from tools.text.secrets import Secrets
-
-Provider = Annotated[
-    str | None,
-    typer.Option(
-        help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's."
-    ),
-]
-
 
 # what only a server itself needs: a tool that reads the environment must not get it
 OWN_SECRETS = ("CREW_API_TOKENS", "CREW_TOKEN")

@@ -1,28 +1,19 @@
 """The runs that are kept: found, listed, shown."""
 
 import asyncio
-import json
 import sys
-from collections.abc import Mapping
-from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
 
 from crew.journal.events import RunStatus
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
-from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownRun
 from crew.runs.streams.live import LiveRuns
 from crew.runs.streams.reader import RunReader
+from server.cli.view.listed import LISTED_KEYS, print_listed
 from server.cli.view.output import Output
-from server.cli.view.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
-from tools.text.texts import visible, visible_json
 
-LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query", "source", "source_name")
 # between two looks at runs that are watched
 WATCH_SECONDS = 1.0
 
@@ -85,30 +76,3 @@ async def find_run(store: RunStore, text: str) -> str:
     if not found:
         raise UnknownRun(text)
     return found[0]
-
-
-def print_listed(run: Mapping[str, Any], *, as_document: bool) -> None:
-    """Print a run of a list: its LISTED_KEYS, as JSON or as a line."""
-    if as_document:
-        document = {key: run[key] for key in LISTED_KEYS}
-        print(visible_json(json.dumps(document, ensure_ascii=False)))
-        return
-    query = " ".join(run["query"].split())[:60]
-    line = f"{run['run_id']}  {run['started_at']}  {run['status']:<9}  {query}"
-    if run["source_name"]:
-        line = f"{line}  [{run['source']} {run['source_name']}]"
-    print(visible(line))
-
-
-def print_waiting(
-    console: Console, run_id: str, query: str, answer: str | None, pause: RunEvent
-) -> RunView:
-    """Print what a paused run asks; returns the view of it."""
-    words = escape(visible(" ".join(query.split())[:200]))
-    since = escape(pause.timestamp)
-    console.print(f"[bold]{words}[/] [dim]{run_id}, since {since}[/]", soft_wrap=True)
-    if answer:
-        console.print(f"  {escape(visible(answer.strip()))}", soft_wrap=True)
-    view = RunView(console)
-    view.show(pause)
-    return view

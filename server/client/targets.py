@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from server.client.errors import TargetError
 from server.client.profiles import Profile, profiles_path, read_profiles
-from server.settings import LOOPBACK
+from server.variables import LOOPBACK
 
 # of the environment
 SERVER, PROFILE, TOKEN = "CREW_SERVER", "CREW_PROFILE", "CREW_TOKEN"

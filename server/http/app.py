@@ -110,7 +110,7 @@ def build_server(
 
     async def begin() -> None:
         await store.listen()
-        await services.runs.revisions.keep_current()
+        await services.begin()
         if recovers:
             await services.runs.find_left()
         elif queue is None:
@@ -171,7 +171,6 @@ def build_app(
         app.state.services = services
         try:
             async with services.runs:
-                await services.runs.documents.sync()
                 if begin is not None:
                     await begin()
                 work = [*background(), overload.watch()]

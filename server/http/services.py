@@ -68,6 +68,11 @@ class Services:
         editor = Editor(runs, reloader, gate, edit)
         return cls(runs, subscribers, metrics, reloader, auditor, storage, replays, editor)
 
+    async def begin(self) -> None:
+        """Note what is served, and take up the documents of the crew's folder."""
+        await self.runs.documents.sync()
+        await self.runs.revisions.keep_current()
+
     def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
         """Do what time asks for, until this is cancelled."""
         return Maintenance(self.runs, retention, self.storage).run()

@@ -68,5 +68,5 @@ def build_worker(
         services,
         settings,
         background,
-        runs.revisions.keep_current,
+        services.begin,
     )

@@ -5,6 +5,7 @@ they are moved to their places, by this process or by the next one that reads th
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -72,18 +73,19 @@ def _finish(folder: Path) -> None:
     valid = folder / HIDDEN / VALID
     if not os.path.lexists(valid):
         return
-    contents = json.loads((valid / CONTENTS).read_bytes())
+    changed, gone = _contents(valid)
+    targets = {name: _inside(folder, name) for name in (*changed, *gone)}
     touched = set()
-    for name, part in contents["changed"].items():
-        target = folder / name
+    for name, part in changed.items():
+        target = targets[name]
         target.parent.mkdir(parents=True, exist_ok=True)
         # it was moved before the process was killed
         with contextlib.suppress(FileNotFoundError):
             (valid / part).replace(target)
         touched.add(target.parent)
-    for name in contents["gone"]:
-        (folder / name).unlink(missing_ok=True)
-        touched.add((folder / name).parent)
+    for name in gone:
+        targets[name].unlink(missing_ok=True)
+        touched.add(targets[name].parent)
     for parent in touched:
         if parent.is_dir():
             _sync(parent)
@@ -91,6 +93,28 @@ def _finish(folder: Path) -> None:
     done = valid.with_name(f"{PREPARED}{uuid4().hex}")
     valid.rename(done)
     shutil.rmtree(done)
+
+
+def _contents(valid: Path) -> tuple[dict[str, str], list[str]]:
+    """Return what a save has; raises OSError where no process of ours has written that."""
+    try:
+        found = json.loads((valid / CONTENTS).read_bytes())
+        changed = {str(name): str(int(part)) for name, part in found["changed"].items()}
+        return changed, [str(name) for name in found["gone"]]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise OSError(errno.EINVAL, f"{valid} is no save; delete it") from None
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return a file of a folder by its name; raises OSError for one that is outside.
+
+    A folder that was copied from elsewhere may have anything in it.
+    """
+    path = folder / name
+    root, parent = os.path.realpath(folder), os.path.realpath(path.parent)
+    if ".." in path.parts or os.path.commonpath((root, parent)) != root or path.is_symlink():
+        raise OSError(errno.EINVAL, f"a save names {name!r}, which is outside of the folder")
+    return path
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from server.cli.opening import open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.served.runs import show_served_inbox
-from server.cli.stored import print_waiting
+from server.cli.view.listed import print_waiting
 from server.http.responses import describe_waiting_run
 from tools.clock import SYSTEM_CLOCK
 from tools.text.texts import visible_json

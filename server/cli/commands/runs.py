@@ -1,40 +1,37 @@
 """The commands about runs: run, runs, retry, cancel."""
 
-import asyncio
+import importlib
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from types import ModuleType
+from typing import Annotated
 
 import typer
 
-from crew.backends.memory import MemoryStore
-from crew.crew import Crew
 from crew.journal.events import RunStatus
 from crew.journal.query import (
     DEFAULT_PRIORITY,
     MAX_PRIORITY,
     Decision,
     Query,
-    text_error,
 )
-from crew.runs.errors import WrongDecision
-from crew.runs.runs import Runs
-from server.cli.answers import answer_of, parse_call_decision
-from server.cli.commands.remembered.conversations import User, checked_id
-from server.cli.exits import HERE, Exit, exit_code_of, fail, say_none
-from server.cli.hints import answer_commands
-from server.cli.opening import Provider, load, open_runs, open_to_look
-from server.cli.play import Play, Resume, Retry, cancel_run, play
+from server.cli.exits import HERE, Exit, say_none
+from server.cli.options import Provider, User, checked_id
+from server.cli.playing.answers import answer_of, parse_call_decision
+from server.cli.playing.asking import read_query
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.following import answer_served, go_on_served, run_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target, place_arguments
 from server.cli.served.runs import list_served_runs, show_served_run
-from server.cli.stored import list_runs, show_run
-from server.cli.view.output import Output
 
 # characters of stdin that go to a server, which knows its own limit
 MAX_QUERY = 1_000_000
 NO_RUN = "no run yet; crew run DIR QUESTION starts one"
+
+
+def _local() -> ModuleType:
+    """Import what plays runs: commands that go to a server do without."""
+    return importlib.import_module("server.cli.playing.local_runs")
 
 
 def run(
@@ -127,7 +124,7 @@ def run(
         if provider is not None:
             raise typer.BadParameter("the server has its own", param_hint="--provider")
         if query == "-":
-            query = _read_query(MAX_QUERY)
+            query = read_query(MAX_QUERY)
         if answer is not None:
             said = answer_of(query or "", decision, decisions)
             answer_served(target, answer, said, as_lines=as_lines)
@@ -141,22 +138,12 @@ def run(
         run_served(target, given, as_lines=as_lines, detach=detach)
     if detach:
         raise typer.BadParameter("it is for runs of a server", param_hint="--detach")
-    crew = load(home, provider, dry=dry)
-    if query == "-":
-        query = _read_query(int(crew.config.settings.max_input_size_kb * 1000))
-    if query or not (decision or decisions):
-        _check_query(query or "", crew)
     rank = DEFAULT_PRIORITY if priority is None else priority
-    asked: Query | Resume = Query(
+    asked = Query(
         query or "", priority=rank, user_id=user_id, conversation_id=conversation_id or ""
     )
-    if answer is not None:
-        asked = Resume(answer, answer_of(query or "", decision, decisions))
-    if dry:
-        play_to_end(
-            Runs(crew, MemoryStore(crew.clock)), asked, home, as_lines=as_lines, is_kept=False
-        )
-    play_to_end(open_runs(crew, home), asked, home, as_lines=as_lines)
+    to_run = None if answer is None else (answer, decision, decisions)
+    _local().run_here(home, asked, to_run, provider, dry=dry, as_lines=as_lines)
 
 
 def retry(
@@ -177,39 +164,7 @@ def retry(
     target = chosen_target(server, profile, folder)
     if target is not None:
         go_on_served(target, run_id, "retry", as_lines=as_lines)
-    home = folder or HERE
-    play_to_end(open_runs(load(home, None), home), Retry(run_id), home, as_lines=as_lines)
-
-
-def play_to_end(
-    runs: Runs, asked: Play, folder: Path, *, as_lines: bool, is_kept: bool = True
-) -> NoReturn:
-    """Play, say how a pause is answered, and end the command."""
-    output = Output(as_lines=as_lines)
-    try:
-        row = asyncio.run(play(runs, asked, output))
-    except WrongDecision as error:
-        fail(str(error), Exit.USAGE)
-    if row.status == "paused" and not is_kept:
-        print("Paused; a dry run is not kept, so it ends here.", file=sys.stderr)
-    elif row.status == "paused" and not as_lines:
-        view = output.view
-        print("Paused. To answer:", file=sys.stderr)
-        for command in answer_commands(folder, row.run_id, view.question, view.calls):
-            print(f"  {command}", file=sys.stderr)
-    raise typer.Exit(exit_code_of(row.status, row.reason))
-
-
-def _read_query(limit: int) -> str:
-    """Return what stdin has; no more characters than a query may have are read."""
-    # a character has up to four bytes; one more shows that there is more
-    content = sys.stdin.buffer.read(4 * limit + 1)
-    if len(content) > 4 * limit:
-        fail(f"QUERY has more than {limit:,} characters", Exit.USAGE)
-    try:
-        return content.decode().rstrip("\n")
-    except UnicodeDecodeError:
-        fail("QUERY: stdin is not valid UTF-8", Exit.USAGE)
+    _local().retry_here(folder or HERE, run_id, as_lines=as_lines)
 
 
 def runs(
@@ -248,18 +203,9 @@ def runs(
             elif not list_served_runs(api, status, as_document=as_document):
                 say_none(NO_RUN, as_document=as_document)
         return
-    store = open_to_look(home)
-    if run_id is not None:
-        if store is None:
-            fail(f"there is no run {run_id}")
-        asyncio.run(show_run(store, run_id, as_document=as_document))
-    else:
-        shown = 0
-        if store is not None:
-            shown = asyncio.run(list_runs(store, status, as_document=as_document, watch=watch))
-        if not shown:
-            none = f"no run is {status}" if status is not None else NO_RUN
-            say_none(none, as_document=as_document)
+    if not _local().list_here(home, run_id, status, watch=watch, as_document=as_document):
+        none = f"no run is {status}" if status is not None else NO_RUN
+        say_none(none, as_document=as_document)
 
 
 def cancel(
@@ -282,9 +228,7 @@ def cancel(
             api.send("POST", f"{run_path(found)}/cancel")
         print(f"Cancelled {found}.")
         return
-    home = folder or HERE
-    ended = asyncio.run(cancel_run(open_runs(load(home, None), home), run_id))
-    if not ended:
+    if not _local().cancel_here(folder or HERE, run_id):
         print(f"crew: run {run_id}: its process has been asked to end it", file=sys.stderr)
         raise typer.Exit(Exit.PAUSED)
     print(f"Cancelled {run_id}.")
@@ -300,14 +244,3 @@ def _check_options(query: str | None, answer: str | None, decides: bool) -> None
         if answer is not None:
             text = "give the answer in words, or a --decision"
         raise typer.BadParameter(text, param_hint="QUERY")
-
-
-def _check_query(query: str, crew: Crew) -> None:
-    limit = int(crew.config.settings.max_input_size_kb * 1000)
-    error = text_error(query)
-    if error is None and not query.strip():
-        error = "is empty"
-    if error is None and len(query) > limit:
-        error = f"has {len(query):,} characters; at most {limit:,} are allowed"
-    if error is not None:
-        fail(f"QUERY {error}", Exit.USAGE)

@@ -13,7 +13,8 @@ import typer
 
 from crew.database import is_shared
 from server.cli.exits import HERE, Folder, print_problems
-from server.cli.opening import Provider, load, open_for
+from server.cli.opening import load, open_for
+from server.cli.options import Provider
 from server.errors import SettingsError
 from server.settings import ServerSettings
 

@@ -13,10 +13,10 @@ from crew.runs.chores.chores import Chores
 from crew.runs.errors import NoConversations
 from crew.runs.run import new_run_id
 from crew.runs.runs import Runs
-from server.cli.commands.remembered.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
-from server.cli.opening import Provider, load, open_runs
-from server.cli.play import play_in
+from server.cli.opening import load, open_runs
+from server.cli.options import Provider, User, checked_id
+from server.cli.playing.play import play_in
 from server.cli.view.output import Output
 from tools.handlers.threads import call_in_thread
 from tools.text.texts import visible

@@ -21,11 +21,11 @@ from crew.journal.store import RunStore
 from crew.rehearsal.replaying.trail import shown_arguments
 from crew.runs.forks import ForkPoint
 from crew.runs.runs import Runs
-from server.cli.answers import answer_of, parse_call_decision
-from server.cli.commands.runs import play_to_end
 from server.cli.exits import Exit, Folder, fail
 from server.cli.opening import guard_process, load, open_runs, open_to_look
-from server.cli.play import CopiedRun
+from server.cli.playing.answers import answer_of, parse_call_decision
+from server.cli.playing.local_runs import play_to_end
+from server.cli.playing.play import CopiedRun
 from server.cli.replayed.changed import WrongChange, changed_sources
 from server.cli.replayed.versions import UnknownVersion, opened_version, revision_of
 from server.cli.stored import find_run

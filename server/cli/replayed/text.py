@@ -1,14 +1,11 @@
 """Replays and differences as people read them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from crew.rehearsal.differences.differences import Difference
 from crew.rehearsal.replaying.replays import ReplayResult
 from crew.rehearsal.replaying.report import grouped, headline
-from tools.text.texts import visible
-
-MORE = " ⚠"
+from server.cli.view.differences import document_lines
 
 
 def report_lines(results: Sequence[ReplayResult]) -> Iterator[str]:
@@ -51,13 +48,3 @@ def result_lines(result: ReplayResult) -> Iterator[str]:
 def difference_lines(found: Sequence[Difference]) -> Iterator[str]:
     """Yield what differs, with both lines."""
     yield from document_lines([one.document() for one in found])
-
-
-def document_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what differs, as the API gives it, with both lines."""
-    for one in found:
-        places = [place for place in (one["source_now"], one["source_then"]) if place]
-        where = f"  ({', was '.join(places)})" if places else ""
-        yield visible(f"{one['text']}{MORE if one['more'] else ''}{where}")
-    if any(one["more"] for one in found):
-        yield f"{MORE.strip()} the crew may do more than before"

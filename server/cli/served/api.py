@@ -12,7 +12,6 @@ from urllib.parse import quote
 import anyio.from_thread
 
 from server.cli.exits import fail
-from server.cli.opening import has_store
 from server.client.client import API, PATIENCE_SECONDS, CrewClient
 from server.client.errors import ClientError
 from server.client.targets import TOKEN, Target
@@ -84,13 +83,17 @@ def fail_for(url: str, error: ClientError) -> NoReturn:
 @contextlib.contextmanager
 def opened_api(target: Target | None, folder: Path) -> Iterator[Api]:
     """Open the API of a server, or that of a folder; ends the command where nothing is kept."""
-    if target is None and not has_store(folder):
+    if target is None and not _has_store(folder):
         fail("nothing is kept yet; crew run DIR QUESTION starts a run")
     with (
         anyio.from_thread.start_blocking_portal() as portal,
         portal.wrap_async_context_manager(_client(target, folder)) as client,
     ):
         yield Api(client, portal)
+
+
+def _has_store(folder: Path) -> bool:
+    return bool(importlib.import_module("server.cli.opening").has_store(folder))
 
 
 def _client(target: Target | None, folder: Path) -> AbstractAsyncContextManager[CrewClient]:

@@ -10,10 +10,9 @@ import typer
 
 from crew.journal.query import Answer
 from crew.journal.wire import RunEvent
-from crew.runs.errors import WrongDecision
 from server.cli.exits import Exit, exit_code_of, fail
 from server.cli.hints import shell_quoted
-from server.cli.play import ask_for_answer, with_decisions
+from server.cli.playing.asking import ask_for_answer, with_decisions
 from server.cli.served.api import fail_for, find_served_run, remote_client, run_path
 from server.cli.view.output import Output
 from server.client.client import API, CrewClient
@@ -111,7 +110,7 @@ async def _answer(
             await client.send("POST", f"{API}{run_path(run_id)}/resume", answer_body(answer))
         except ClientError as error:
             fail_for(client.url, error)
-        except WrongDecision as error:
+        except ValueError as error:
             fail(str(error), Exit.USAGE)
         return await _follow(client, target, run_id, last, Output(as_lines=as_lines))
 

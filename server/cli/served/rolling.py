@@ -12,19 +12,20 @@ from crew.config.problems import has_failed
 from crew.crew import check
 from crew.database import open_store
 from crew.journal.records.revisions import Load, Loading
-from server.cli.commands.audit import record_action
+from server.cli.commands.audit import record_action, user_name
 from server.cli.exits import fail
 from server.editing.drafts import rolled_back
 from server.settings import ServerSettings
 from tools.clock import rfc3339
 
 
-def roll_back_folder(folder: Path, reference: str, loading: Loading) -> list[str]:
+def roll_back_folder(folder: Path, reference: str, why: str) -> list[str]:
     """Write the files of a revision into its folder, and note that it is the current one.
 
     Returns:
         Files that are no part of a revision, and differ since then.
     """
+    loading = Loading("rollback", user_name(), why)
     return asyncio.run(_roll_back(folder, reference, loading))
 
 

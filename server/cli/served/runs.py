@@ -7,7 +7,7 @@ from rich.console import Console
 from crew.journal.events import RunStatus
 from crew.journal.wire import RunEvent
 from server.cli.served.api import Api, fail_for, run_path
-from server.cli.stored import print_listed, print_waiting
+from server.cli.view.listed import print_listed, print_waiting
 from server.cli.view.output import Output
 from server.client.errors import ClientError
 from tools.text.texts import visible_json

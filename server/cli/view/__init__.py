@@ -1,5 +1,6 @@
 """A run's events in a terminal.
 
 `output` (who prints them, and how), `run_view` (as text), `lines` (of plans and questions), `live`
-(who is at work).
+(who is at work), `listed` (runs in a list),
+`differences` (of two versions).
 """

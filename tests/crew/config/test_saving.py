@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,35 @@ def test_what_was_valid_is_finished_by_the_next_reader(tmp_path: Path):
     assert (tmp_path / "agents/one.yaml").read_bytes() == version("first")["agents/one.yaml"]
     assert not (tmp_path / "agents/two.yaml").exists()
     assert not made.exists()
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        '{"changed": {"../out.yaml": "0"}, "gone": []}',
+        '{"changed": {"OUT/out.yaml": "0"}, "gone": []}',
+        '{"changed": {"link/out.yaml": "0"}, "gone": []}',
+        '{"changed": {}, "gone": ["../out.yaml"]}',
+        '{"changed": {"crew.yaml": "../../../out.yaml"}, "gone": []}',
+        "[1]",
+        "no JSON",
+    ],
+)
+def test_a_foreign_save_writes_nothing_outside(tmp_path: Path, contents: str):
+    """A folder of others may have one; it is a problem of the folder, in words."""
+    folder, out = tmp_path / "crew", tmp_path / "out.yaml"
+    out.write_text("mine")
+    made = folder / HIDDEN / "save"
+    made.mkdir(parents=True)
+    (folder / "link").symlink_to(tmp_path)
+    (made / "0").write_text("theirs")
+    (made / "contents.json").write_text(contents.replace("OUT", str(tmp_path)))
+    (folder / "crew.yaml").write_text("name: x\n")
+    problems = read_sources(folder).problems
+    assert [one.code for one in problems] == ["unreadable"]
+    assert "interrupted" in problems[0].message
+    assert out.read_text() == "mine"
+    assert (folder / "crew.yaml").read_text() == "name: x\n"
 
 
 def test_modes_stay(tmp_path: Path):

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.cli.answers import CALL_DECISION
 from server.cli.hints import answer_commands
+from server.cli.playing.answers import CALL_DECISION
 from tests.server.cli.test_run import ASKING, PAUSING
 from tests.support.crews import copy_example, write_crew
 from tests.support.forked import crew

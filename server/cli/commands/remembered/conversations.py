@@ -13,7 +13,6 @@ from pydantic_core import to_json
 
 from crew.backends.memory import MemoryStore
 from crew.crew import Crew
-from crew.journal.query import id_error, user_id_error
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
 from crew.journal.records.core import CoreVersion
 from crew.journal.records.recall import RecallItem
@@ -25,7 +24,8 @@ from crew.runs.memory.people import PeopleMemory
 from server.cli.commands.audit import record_action
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import load, open_runs, open_to_look
-from server.cli.play import forget_user
+from server.cli.options import User, checked_id, checked_user
+from server.cli.playing.play import forget_user
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, place_arguments
 from server.client.targets import Target
@@ -40,31 +40,6 @@ from tools.text.texts import visible, visible_json
 FORMATS = ("json", "md")
 # of recall memory, the newest
 MAX_ITEMS = 1000
-
-
-def _checked_user(text: str) -> str:
-    if text and (error := user_id_error(text)) is not None:
-        raise typer.BadParameter(error)
-    return text
-
-
-def checked_id(text: str | None) -> str | None:
-    """Return the id of a conversation, as one can be; raises BadParameter."""
-    if text is not None and (error := id_error(text)) is not None:
-        raise typer.BadParameter(error)
-    return text
-
-
-User = Annotated[
-    str,
-    typer.Option(
-        "--user",
-        metavar="ID",
-        help="Whose.",
-        show_default="nobody in particular",
-        callback=_checked_user,
-    ),
-]
 
 
 def conversations(
@@ -278,7 +253,7 @@ def memory(
 def forget(
     folder: Folder = HERE,
     user_id: Annotated[
-        str, typer.Option("--user", metavar="ID", help="The user.", callback=_checked_user)
+        str, typer.Option("--user", metavar="ID", help="The user.", callback=checked_user)
     ] = "",
 ) -> None:
     """Erase all that is kept of a user: runs, conversations, memory, audit.

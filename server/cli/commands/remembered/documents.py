@@ -18,9 +18,9 @@ from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.errors import DocumentRefused
 from crew.runs.runs import Runs
 from server.cli.commands.audit import record_action, user_name
-from server.cli.commands.remembered.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import load, open_runs
+from server.cli.options import User, checked_id
 from server.http.responses import describe_document, describe_passage
 from tools.text.texts import visible, visible_json
 

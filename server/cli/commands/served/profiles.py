@@ -1,5 +1,6 @@
 """The commands about servers: profile (by name), answer (a paused run), open (its page)."""
 
+import importlib
 import os
 import sys
 import webbrowser
@@ -8,11 +9,8 @@ from typing import Annotated
 import typer
 
 from crew.journal.query import Decision
-from server.cli.answers import answer_of, parse_call_decision
-from server.cli.commands.runs import play_to_end
 from server.cli.exits import HERE, Exit, fail, say_none
-from server.cli.opening import load, open_runs
-from server.cli.play import Resume
+from server.cli.playing.answers import answer_of, parse_call_decision
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.following import answer_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
@@ -156,9 +154,8 @@ def answer(
     target = chosen_target(server, profile, folder)
     if target is not None:
         answer_served(target, run_id, said, as_lines=as_lines)
-    home = folder or HERE
-    crew = load(home, None)
-    play_to_end(open_runs(crew, home), Resume(run_id, said), home, as_lines=as_lines)
+    local = importlib.import_module("server.cli.playing.local_runs")
+    local.answer_here(folder or HERE, run_id, said, as_lines=as_lines)
 
 
 def open(  # the name of the command

@@ -1,5 +1,6 @@
 """The commands about a crew's files over time: revisions, rollback, reload."""
 
+import importlib
 import json
 import sys
 from typing import Annotated, Any
@@ -7,13 +8,10 @@ from urllib.parse import quote
 
 import typer
 
-from crew.journal.records.revisions import Loading
-from server.cli.commands.audit import user_name
 from server.cli.exits import HERE, Exit, fail, say_none
-from server.cli.replayed.text import document_lines
 from server.cli.served.api import Api, opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target, place_arguments
-from server.cli.served.rolling import roll_back_folder
+from server.cli.view.differences import document_lines
 from tools.text.texts import visible, visible_json
 
 
@@ -102,7 +100,8 @@ def rollback(
         if input("Write this? [y/N] ").strip().lower() not in ("y", "yes"):
             return
     if target is None:
-        others = roll_back_folder(folder or HERE, revision, Loading("rollback", user_name(), why))
+        rolling = importlib.import_module("server.cli.served.rolling")
+        others = rolling.roll_back_folder(folder or HERE, revision, why)
         print("written; a server takes it at its next reload")
     else:
         with opened_api(target, HERE) as api:

@@ -2,18 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import anyio
-from rich.console import Console
 
 from crew.errors import CrewError
-from crew.journal.query import Answer, CallDecision, Query, Source
+from crew.journal.query import Answer, Query, Source
 from crew.journal.records.people import Erasure
 from crew.journal.records.rows import RunRow
-from crew.journal.wire import RunEvent
 from crew.runs.chores.chores import Chores
 from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.chores.erasure import LANE as ERASURES
@@ -23,11 +19,9 @@ from crew.runs.run import Run
 from crew.runs.runs import Runs
 from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
 from server.cli.commands.audit import record_action, user_name
+from server.cli.playing.asking import ask_for_answer, with_decisions
 from server.cli.stored import find_run
 from server.cli.view.output import Output
-from server.cli.view.run_view import RunView
-from server.cli.words import decision_in
-from tools.handlers.threads import call_in_thread
 from tools.text.texts import visible
 
 # how long another process may take to end a run, and between two looks
@@ -138,7 +132,10 @@ async def _start(runs: Runs, asked: Play, output: Output, *, deltas: bool) -> Ru
         return await _fork(runs, run_id, asked, output)
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
-        answer = await with_decisions(runs.stored(run_id), answer)
+        try:
+            answer = await with_decisions(runs.stored(run_id), answer)
+        except ValueError as error:
+            raise WrongDecision(str(error)) from None
     try:
         return await _resume(runs, run_id, answer)
     except AnsweredTooLate as error:
@@ -201,60 +198,6 @@ async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
     return await runs.row(started.id)
 
 
-async def ask_for_answer(output: Output) -> Answer | None:
-    """Return a person's answer, on each of several calls by itself; None: the run stays paused."""
-    view = output.view
-    if not view.calls:
-        text = await _ask(output, view.prompt)
-        return None if text is None else Answer(text)
-    decisions: list[CallDecision] = []
-    for call, prompt in view.call_prompts:
-        decided = await _ask_for_decision(output, call, prompt)
-        if decided is None:
-            return None
-        if isinstance(decided, str):
-            return Answer(decided)
-        decisions.append(decided)
-    return Answer(decisions=tuple(decisions))
-
-
-async def _ask_for_decision(
-    output: Output, call: Mapping[str, Any], prompt: str
-) -> CallDecision | str | None:
-    """Return what a person decides, or words by which a plan is made anew; None: neither."""
-    while (text := await _ask(output, prompt)) is not None:
-        if _is_words(output.view, text):
-            return text
-        try:
-            return output.view.decide(text, call)
-        except ValueError as error:
-            output.console.print(f"  {visible(str(error))}", markup=False)
-    return None
-
-
-def _is_words(view: RunView, text: str) -> bool:
-    """Return whether a line has a plan made anew: it decides nothing."""
-    word = text.strip()
-    is_other = not word.startswith("{") and decision_in(word, view.question) is None
-    return view.question == "plan" and is_other
-
-
-async def _ask(output: Output, prompt: str) -> str | None:
-    """Return a person's line; None at Ctrl-C or Ctrl-D, which leave the run paused."""
-    try:
-        # in a daemon thread: Ctrl-C must not wait for Enter
-        while True:
-            text: str = await call_in_thread(lambda: output.console.input(prompt))
-            # Enter alone says nothing
-            if text.strip():
-                return text
-    except (asyncio.CancelledError, EOFError):
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
-        output.console.print()
-        return None
-
-
 async def _end(runs: Runs, started: Run) -> None:
     try:
         row = await runs.row(started.id)
@@ -295,25 +238,3 @@ async def forget_user(runs: Runs, user_id: str) -> Erasure:
         await Chores(runs).drain(ERASURES)
         found = await runs.store.people.erasures(user_id)
         return next(one for one in found if one.requested_at == begun.requested_at)
-
-
-async def with_decisions(events: AsyncIterator[RunEvent], answer: Answer) -> Answer:
-    """Read an answer in words, where the run's pause asks about calls.
-
-    Args:
-        events: of the run, up to the pause.
-        answer: in words.
-
-    Raises:
-        WrongDecision: the words decide nothing; the run stays paused.
-    """
-    view = RunView(Console(quiet=True))
-    async for event in events:
-        view.show(event)
-    if not view.calls or _is_words(view, answer.text):
-        return answer
-    try:
-        decisions = tuple(view.decide(answer.text, call) for call in view.calls)
-    except ValueError as error:
-        raise WrongDecision(f"{error}; the run stays paused") from None
-    return replace(answer, text="", decisions=decisions)
