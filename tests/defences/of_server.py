@@ -145,7 +145,7 @@ MUTANTS = (
     ),
     own(
         "a client that leaves is a mistake of ours",
-        "server/http/requests.py",
+        "server/http/reading.py",
         "    except ClientDisconnect:\n",
         "    except ZeroDivisionError:\n",
         "end_to_end/test_connections.py::test_a_client_that_leaves_is_no_mistake_of_ours",
