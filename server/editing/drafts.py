@@ -8,7 +8,7 @@ from pathlib import Path
 from agents.costs.shape import PRICES_FILE
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.errors import ConfigurationError
-from crew.config.files.masking import hidden, put_back
+from crew.config.files.masking import Mask, hidden, put_back, unchanged
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources, drafted, named_files
 from crew.config.files.yaml_reader import read_text
 from crew.config.problems import Problem
@@ -59,13 +59,16 @@ def shown_files(sources: Sources) -> dict[str, str]:
     return texts
 
 
-def make_draft(present: Sources, files: Mapping[str, str], gone: Collection[str]) -> FilesDraft:
+def make_draft(
+    present: Sources, files: Mapping[str, str], gone: Collection[str], mask: Mask = unchanged
+) -> FilesDraft:
     """Return the files of a folder with other ones in their place.
 
     Args:
         present: as they are.
         files: texts by name; their secrets may be stand-ins.
         gone: names of files to delete.
+        mask: what was hidden, beside those, when the files were shown.
 
     Raises:
         WrongFile: one may not be changed, or is not there.
@@ -80,7 +83,7 @@ def make_draft(present: Sources, files: Mapping[str, str], gone: Collection[str]
     changed, problems = {}, []
     for name, text in files.items():
         was = read_text(name, present.files.get(name, b"")).text
-        restored, unknown = put_back(name, text, was)
+        restored, unknown = put_back(name, text, was, mask)
         problems += unknown
         content = restored.encode()
         if content != present.files.get(name):

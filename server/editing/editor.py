@@ -113,8 +113,8 @@ class Editor:
         self._checking += 1
         try:
             async with self._places:
-                present = await self.present()
-                draft = await asyncio.to_thread(make_draft, present, files, gone)
+                present, mask = await self.present(), self.crew.secrets.mask
+                draft = await asyncio.to_thread(make_draft, present, files, gone, mask)
                 return await asyncio.to_thread(self._check_draft, draft)
         finally:
             self._checking -= 1
@@ -135,7 +135,9 @@ class Editor:
             ConfigurationError: they have errors, or do not pass the gate; nothing was changed.
             Draining, StoreError
         """
-        return await self._write(base, lambda present: make_draft(present, files, gone), loading)
+        return await self._write(
+            base, lambda present: make_draft(present, files, gone, self.crew.secrets.mask), loading
+        )
 
     async def roll_back(self, reference: str, base: str | None, by: str, why: str) -> Saved:
         """Write the files of an earlier revision, as a new one.

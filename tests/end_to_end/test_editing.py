@@ -113,6 +113,28 @@ def test_files_are_edited_and_taken_back(folder: Path):
     assert "it was better" in audit
 
 
+def test_a_secret_of_the_environment_stays_in_a_prompt(folder: Path):
+    """Where a text has it: it is hidden as it is everywhere, and not lost by a save."""
+    prompt = "The password of the lab is\ncorrect-horse-battery\nand nothing else.\n"
+    desk = folder / "agents" / "desk.yaml"
+    data = yaml.safe_load(desk.read_text()) | {"system_prompt": prompt}
+    desk.write_text(yaml.safe_dump(data, sort_keys=False))
+    given = {"CREW_EDIT": "1", "LAB_PASSWORD": "correct-horse-battery"}
+    with serving(folder, **given) as server, client(server) as http:
+        base, texts = texts_of(http)
+        text = texts["agents/desk.yaml"]
+        assert "correct-horse" not in text
+        edited_text = text.replace("nothing else", "no more")
+        assert put(http, base, files={"agents/desk.yaml": edited_text}).status_code == 200
+        assert "correct-horse-battery" in desk.read_text()
+        assert "no more" in desk.read_text()
+        base, texts = texts_of(http)
+        line = next(one for one in texts["agents/desk.yaml"].splitlines() if "***" in one)
+        changed = texts["agents/desk.yaml"].replace(line, f"{line} now")
+        lost = put(http, base, files={"agents/desk.yaml": changed})
+        assert (lost.status_code, lost.json()["problems"][0]["code"]) == (422, "unset-variable")
+
+
 def test_what_a_reader_sees(folder: Path):
     """Prompts only where `show_prompts` allows; nothing is changed without `admin`."""
     with serving(folder, CREW_API_TOKENS=TOKENS, CREW_EDIT="1") as server:

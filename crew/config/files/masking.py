@@ -1,7 +1,7 @@
 """Secrets that stand in a crew's files: hidden where the files are shown, put back when written."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from crew.config.files.document import Document, YamlPath
@@ -9,12 +9,20 @@ from crew.config.files.environment import literal_secrets
 from crew.config.files.sources import CONFIGURED, NOT_KEPT
 from crew.config.files.yaml_reader import read
 from crew.config.problems import Problem
+from tools.text.secrets import MASK
 
-SHOWN = "***"
+# of all that is masked
+SHOWN = MASK
 STAND_INS = (SHOWN, NOT_KEPT)
 # of YAML
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+Mask = Callable[[str], str]
 QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'", re.DOTALL)
+
+
+def unchanged(text: str) -> str:
+    """Return a text as it is."""
+    return text
 
 
 def hidden(name: str, text: str) -> str:
@@ -31,20 +39,37 @@ def hidden(name: str, text: str) -> str:
     return shown
 
 
-def put_back(name: str, text: str, present: str) -> tuple[str, list[Problem]]:
+def put_back(
+    name: str, text: str, present: str, mask: Mask = unchanged
+) -> tuple[str, list[Problem]]:
     """Return a text with the secrets of a file that is there, where their stand-ins are.
 
     Args:
         name: of the file.
         text: to be written.
         present: the file's text now; "" if there is none.
+        mask: what else was hidden when it was shown.
 
     Returns:
         The text, and the places that have a stand-in where the file has no secret.
     """
     document, other = _document(name, text), _document(name, present)
-    if document is None:
-        return _lines_put_back(text, hidden(name, present), present), []
+    problems: list[Problem] = []
+    if document is not None:
+        text, problems = _literals_put_back(text, document, present, other)
+    text, left = _lines_put_back(text, mask(hidden(name, present)), present)
+    taken = {problem.line for problem in problems}
+    for line in left:
+        if line not in taken:
+            why = "*** stands for a secret here; leave the line as it was, or write ${NAME}"
+            problems.append(Problem(name, line, 1, "unset-variable", why))
+    return text, problems
+
+
+def _literals_put_back(
+    text: str, document: Document, present: str, other: Document | None
+) -> tuple[str, list[Problem]]:
+    """Put back the secrets that are values of their own, by their places."""
     wanted = literal_secrets(document, STAND_INS)
     wanted = {path: value for path, value in wanted.items() if value in STAND_INS}
     known = literal_secrets(other) if other is not None else {}
@@ -56,8 +81,7 @@ def put_back(name: str, text: str, present: str) -> tuple[str, list[Problem]]:
             problems.append(document.problem(path, "unset-variable", problem))
         elif (span := _span(present, other, path, known[path])) is not None:
             found[path] = present[span[0] : span[1]]
-    text = _replaced(text, found, document, wanted)
-    return _lines_put_back(text, hidden(name, present), present), problems
+    return _replaced(text, found, document, wanted), problems
 
 
 def _document(name: str, text: str) -> Document | None:
@@ -68,19 +92,25 @@ def _document(name: str, text: str) -> Document | None:
     return document if isinstance(document.data, dict) else None
 
 
-def _lines_put_back(text: str, shown: str, present: str) -> str:
-    """Put back the lines that were not changed since they were shown: comments, for instance."""
+def _lines_put_back(text: str, shown: str, present: str) -> tuple[str, list[int]]:
+    """Put back the lines that were not changed since they were shown: comments, for instance.
+
+    Returns:
+        The text, and the numbers of lines that still have a stand-in, from 1.
+    """
     originals: dict[str, set[str]] = {}
     for one, other in zip(shown.splitlines(), present.splitlines(), strict=False):
         if SHOWN in one and one != other:
             originals.setdefault(one.strip(), set()).add(other.strip())
     # shown alike, lines may have different secrets
     known = {one: others.pop() for one, others in originals.items() if len(others) == 1}
-    lines = text.splitlines(True)
-    return "".join(
-        line.replace(line.strip(), known[line.strip()], 1) if line.strip() in known else line
-        for line in lines
-    )
+    lines, left = text.splitlines(keepends=True), []
+    for place, line in enumerate(lines):
+        if line.strip() in known:
+            lines[place] = line.replace(line.strip(), known[line.strip()], 1)
+        elif SHOWN in line and originals and line.strip() not in present:
+            left.append(place + 1)
+    return "".join(lines), left
 
 
 def _replaced(
