@@ -26,7 +26,7 @@ async def due_schedules(store: RunStore, crew: Crew) -> list[dict[str, Any]]:
     for name, schedule in crew.config.schedules.items():
         key, last = key_of(crew.name, name), None
         if key in states and (row := await store.row(states[key][0].run_id)) is not None:
-            last = {"run_id": row.run_id, "status": row.status, "started_at": row.started_at}
+            last = {"run_id": row.run_id, "status": row.status}
         times = islice(schedule.times(crew.clock.now()), SHOWN_TIMES)
         due = [rfc3339(time) for time in times]
         recent = await recent_runs(store, "schedule", name)

@@ -57,7 +57,10 @@ def _text(one: Mapping[str, Any]) -> str:
     due = ", ".join(f"{time:%a %Y-%m-%d %H:%M}" for time in times)
     last, run = "none", one["last"]
     if run is not None:
-        last = f"{run['run_id']} {run['status']}, started {run['started_at']}"
+        # what it has started last is the first of them, unless it has started many at once
+        times_of = {each["run_id"]: each["started_at"] for each in one["recent"]}
+        started = times_of.get(run["run_id"])
+        last = f"{run['run_id']} {run['status']}" + (f", started {started}" if started else "")
     return (
         f"{one['name']}  {one['cron']}  {one['time_zone']}\n"
         f"  asks: {' '.join(one['query'].split())}\n"
