@@ -6,5 +6,5 @@ Sub-packages and modules, from the top: `lsp` (editors), `cli` (what an operator
 `replay_jobs` (many stored runs, played again), `gate` (what new files must pass), `notices` (what
 channels get notices), `telemetry` (metrics and logs), `settings` and `variables` (the environment),
 `backups` (of the database), `identity` (who others say a caller is), `tokens` (who may call),
-`errors`; and console/, the web page.
+`errors`, `owned_files`; and console/, the web page.
 """

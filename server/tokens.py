@@ -9,17 +9,16 @@ import hashlib
 import hmac
 import logging
 import re
-import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-import yaml
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
+from server.owned_files import parse_file, replace_file
 
 log = logging.getLogger(__name__)
 
@@ -148,19 +147,11 @@ class TokenFile(BaseModel):
     def read(cls, path: Path) -> "TokenFile":
         """Read a file; raises TokenError with what is wrong, and where."""
         try:
-            data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-            file = cls.model_validate(data or {})
+            file = parse_file(path, path.read_bytes(), cls)
         except OSError as error:
             raise TokenError(f"{path}: {error.strerror}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            mark = getattr(error, "problem_mark", None)
-            place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-            raise TokenError(f"{place}: is not YAML") from None
-        except ValidationError as error:
-            # a wrong value may be a token that was put there by mistake: it is not shown
-            first = error.errors(include_input=False, include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise TokenError(f"{path}: {field}: {first['msg']}") from None
+        except ValueError as error:
+            raise TokenError(str(error)) from None
         names = [entry.name for entry in file.tokens]
         for name in names:
             if names.count(name) > 1:
@@ -169,11 +160,7 @@ class TokenFile(BaseModel):
 
     def write(self, path: Path) -> None:
         """Replace a file as a whole, for its owner only."""
-        text = yaml.safe_dump(self.model_dump(mode="json", exclude_none=True), sort_keys=False)
-        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        beside.touch(mode=0o600)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        replace_file(path, self.model_dump(mode="json", exclude_none=True))
 
 
 class Tokens:

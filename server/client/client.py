@@ -1,8 +1,7 @@
 """A client of a crew's server."""
 
-import inspect
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -27,8 +26,6 @@ BUSY = frozenset({429, 503})
 # how long a server may be busy before a request fails
 BUSY_SECONDS = 60.0
 
-Ticket = Callable[[], Awaitable[str] | str]
-
 
 class CrewClient:
     """Asks a served crew, and follows its runs; an async context manager.
@@ -46,7 +43,6 @@ class CrewClient:
         url: str,
         *,
         token: str = "",
-        ticket: Ticket | None = None,
         ca: str | None = None,
         timeout_seconds: float = 30.0,
         patience_seconds: float | None = PATIENCE_SECONDS,
@@ -58,7 +54,6 @@ class CrewClient:
         Args:
             url: of the server, such as https://crew.example.com.
             token: shown with each request.
-            ticket: returns a ticket in place of a token, for starting and following runs.
             ca: a file of certificates that are trusted beside the system's.
             timeout_seconds: for an answer, but for streams.
             patience_seconds: how long a stream that has broken is taken up again, and a start that
@@ -66,7 +61,7 @@ class CrewClient:
             waits: is called before each wait.
             transport: in place of the network.
         """
-        self.url, self.token, self.ticket = url.rstrip("/"), token, ticket
+        self.url, self.token = url.rstrip("/"), token
         self.patience, self.waits = patience_seconds, waits or _ignore
         verify: ssl.SSLContext | bool = True
         if ca is not None:
@@ -80,7 +75,6 @@ class CrewClient:
             transport=transport,
             verify=verify,
         )
-        self._shown_ticket = ""
 
     async def __aenter__(self) -> "CrewClient":
         return self
@@ -115,7 +109,7 @@ class CrewClient:
             ClientError
         """
         run_id = await self.start(
-            query, conversation=conversation, user=user, deltas=deltas, **more
+            query, conversation=conversation, user=user, deltas=deltas or None, **more
         )
         async for event in self.events(run_id, deltas=deltas):
             yield event
@@ -130,7 +124,7 @@ class CrewClient:
     ) -> str:
         """Start a run; returns its id. A lost answer starts no second one. Raises ClientError."""
         given = {"query": query, "conversation_id": conversation, "user_id": user, **more}
-        body = {key: value for key, value in given.items() if value not in (None, False)}
+        body = {key: value for key, value in given.items() if value is not None}
         started = await self.send("POST", f"{API}/runs", body, key=uuid4().hex)
         return str(started["run_id"])
 
@@ -146,7 +140,7 @@ class CrewClient:
             try:
                 async with self._http.sse(
                     path,
-                    params={**({"deltas": "1"} if deltas else {}), **await self._in_query()},
+                    params={"deltas": "1"} if deltas else {},
                     headers={**self._headers(), **headers},
                     timeout=httpx2.Timeout(STREAM_SECONDS, connect=CONNECT_SECONDS),
                     max_event_size=MAX_EVENT_BYTES,
@@ -169,11 +163,7 @@ class CrewClient:
             except httpx2.HTTPError as error:
                 why, pause = f"the connection was lost ({type(error).__name__})", None
             except ClientError as error:
-                if error.status == 401 and await self._renew_ticket():
-                    continue
-                if error.status not in BUSY:
-                    raise
-                why, pause = error.detail, error.document.get("retry_after")
+                why, pause = _while_busy(error)
             await waiting.wait(why, pause)
 
     async def answer(self, run_id: str, text: str, *, pause: int | None = None) -> None:
@@ -255,7 +245,7 @@ class CrewClient:
                     method,
                     path,
                     json=body,
-                    params={**given, **await self._in_query()},
+                    params=given,
                     headers={**self._headers(), **headers},
                 )
                 await self._require_good(response)
@@ -269,11 +259,7 @@ class CrewClient:
                 # with its key it acts once, whether or not it has come
                 waiting.limit = self.patience
             except ClientError as error:
-                if error.status == 401 and await self._renew_ticket():
-                    continue
-                if error.status not in BUSY:
-                    raise
-                why, pause = error.detail, error.document.get("retry_after")
+                why, pause = _while_busy(error)
             await waiting.wait(why, pause)
 
     async def _resume(self, run_id: str, body: Mapping[str, Any]) -> None:
@@ -282,21 +268,6 @@ class CrewClient:
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
-
-    async def _in_query(self) -> dict[str, str]:
-        if self.ticket is None:
-            return {}
-        if not self._shown_ticket:
-            found = self.ticket()
-            self._shown_ticket = await found if inspect.isawaitable(found) else found
-        return {"ticket": self._shown_ticket}
-
-    async def _renew_ticket(self) -> bool:
-        """Fetch another ticket, once after one that was good; whether there may be one."""
-        if self.ticket is None or not self._shown_ticket:
-            return False
-        self._shown_ticket = ""
-        return True
 
     async def _require_good(self, response: httpx2.Response) -> None:
         if response.is_success:
@@ -315,6 +286,13 @@ class CrewClient:
             document["retry_after"] = float(after)
         request_id = response.headers.get("x-request-id", "")
         raise ClientError(words, response.status_code, request_id=request_id, document=document)
+
+
+def _while_busy(error: ClientError) -> tuple[str, float | None]:
+    """Return why a server is busy, and how long at least; raises what is no reason to wait."""
+    if error.status not in BUSY:
+        raise error
+    return error.detail, error.document.get("retry_after")
 
 
 def _content(response: httpx2.Response) -> Any:

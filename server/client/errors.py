@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from crew.errors import CrewError
+from server.errors import SettingsError
 
-class ClientError(Exception):
+
+class ClientError(CrewError):
     """A server has refused something, or does not answer."""
 
     def __init__(
@@ -33,5 +36,5 @@ class ClientError(Exception):
         return str(self.document.get("code") or "")
 
 
-class TargetError(Exception):
+class TargetError(SettingsError):
     """It is not clear which server is meant, or it must not be called so; the text says why."""

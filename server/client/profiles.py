@@ -4,12 +4,12 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from server.client.errors import TargetError
+from server.owned_files import parse_file, replace_file
 
 NAME = r"^[A-Za-z0-9._-]{1,64}$"
 
@@ -52,34 +52,23 @@ def profiles_path(environment: Mapping[str, str]) -> Path:
 def read_profiles(path: Path) -> Profiles:
     """Read the file; an empty one where there is none. Raises TargetError."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open("rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             if mode & 0o077:
                 raise TargetError(f"{path}: other users may read it; chmod 600 {path}")
-            data: Any = yaml.safe_load(file)
-        return Profiles.model_validate(data or {})
+            return parse_file(path, file.read(), Profiles)
     except FileNotFoundError:
         return Profiles()
     except OSError as error:
         raise TargetError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        raise TargetError(f"{place}: is not YAML") from None
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise TargetError(f"{path}: {field}: {first['msg']}") from None
+    except ValueError as error:
+        raise TargetError(str(error)) from None
 
 
 def write_profiles(path: Path, profiles: Profiles) -> None:
     """Replace the file as a whole, for its owner only; raises TargetError."""
-    text = yaml.safe_dump(profiles.model_dump(exclude_defaults=True), sort_keys=False)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.touch(mode=0o600)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        replace_file(path, profiles.model_dump(exclude_defaults=True))
     except OSError as error:
         raise TargetError(f"{path}: {error.strerror}") from None

@@ -59,7 +59,8 @@ def named_target(environment: Mapping[str, str], name: str) -> Target:
         names = ", ".join(sorted(known)) or "none; crew profile add makes one"
         raise TargetError(f"there is no profile {name!r} in {path}; known: {names}")
     found = known[name]
-    token = environment.get(TOKEN) or _token_of(name, found, environment)
+    # that in the environment may be another server's
+    token = _token_of(name, found, environment) or environment.get(TOKEN, "")
     target = Target(found.url.rstrip("/"), token, name, found.ca, found.timeout_seconds)
     return _checked(target, f"profile {name}")
 

@@ -32,6 +32,7 @@ export class Talk {
     this.written = new Map(); // by speaker: the text that is being written
     this.tasks = new Map(); // by task of a plan: its lane, its graph, how it stands
     this.calls = new Map(); // by call: its element, until it has its result
+    this.places = new Map(); // by number of an event: where it is shown
     this.tools = new Map(); // by call that was asked about: its tool
     this.add(null, speech(t("You"), this.query, "mine"));
   }
@@ -39,7 +40,9 @@ export class Talk {
   show(event) {
     const { metadata: data } = event;
     const act = this[event.type === "show" ? "component" : event.type];
-    if (act) act.call(this, event, data);
+    if (!act) return;
+    const item = act.call(this, event, data) ?? this.node.lastElementChild;
+    if (data.seq) this.places.set(data.seq, item);
   }
 
   add(data, ...children) {
@@ -114,6 +117,7 @@ export class Talk {
     said.querySelector("header").append(element("small", {}, ` ${seconds(data.duration_seconds)}`));
     if (written?.seq) said.querySelector("header").append(this.fork("Ask again from here", written.seq));
     item.replaceChildren(said);
+    return item;
   }
 
   tool_start(event, data) {
@@ -147,6 +151,7 @@ export class Talk {
     call.prepend(summary);
     call.append(output);
     if (data.status !== "success") call.classList.add("error");
+    return call;
   }
 
   // what a page of its own would draw

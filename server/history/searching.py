@@ -70,7 +70,8 @@ class WordSearch:
                 self.after, self.reached = row.run_id, row.started_at
                 if len(found) >= limit:
                     break
-        return found
+        # of the last run some places may be left out
+        return found[:limit]
 
     async def _of_rows(self, rows: Sequence[RunRow]) -> list[tuple[RunRow, list[Hit]]]:
         """Return what was found in each of some runs; of fewer, where much was found in one."""

@@ -16,9 +16,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from crew.backends.sqlite.store import SqliteStore
 from crew.crew import Crew
-from crew.database import Database
+from crew.database import Database, sqlite_path
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
 from crew.runs.queue import Queue
@@ -133,9 +132,11 @@ def build_server(
             work.append(recover_left(services.runs))
         if watch is not None:
             work.append(watch(services.reloader))
-        if settings.backups is not None and isinstance(store, SqliteStore):
-            done = services.metrics.last_backup.set
-            work.append(Backups(services.runs, store.path, settings.backups, done).run())
+        if settings.backups is not None:
+            source = sqlite_path(settings.database_url, crew.sources.folder)
+            if source is not None:
+                done = services.metrics.last_backup.set
+                work.append(Backups(services.runs, source, settings.backups, done).run())
         if store.shared:
             work.append(services.listeners.announce())
         if queue is not None:

@@ -33,7 +33,7 @@ class Offer:
     # Markdown
     documentation: str = ""
     # what is written already, and replaced
-    prefix: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,30 +142,32 @@ def offers(view: CrewView, file: str, text: str, line: int, column: int) -> Iter
         return
     at = context_at(text, line, column)
     if at.key is not None:
-        yield from _values(view, kind, (*at.path, at.key), at.prefix)
+        yield from _values(view, kind, (*at.path, at.key), at.written)
         return
     if at.is_item:
-        yield from _values(view, kind, at.path, at.prefix)
+        yield from _values(view, kind, at.path, at.written)
     for key, schema in keys_at(kind, at.path).items():
         if key not in at.given:
             text_of = " ".join(str(schema.get("description", "")).split())
-            yield Offer(key, f"{key}: ", "key", "", text_of, at.prefix)
+            yield Offer(key, f"{key}: ", "key", "", text_of, at.written)
     # of a mapping by names
     for name in _names(view, role_of(kind, (*at.path, "*"), is_key=True)):
         if name not in at.given:
-            yield Offer(name, f"{name}:", "name", "", "", at.prefix)
+            yield Offer(name, f"{name}:", "name", "", "", at.written)
 
 
-def _values(view: CrewView, kind: str, path: tuple[str | int, ...], prefix: str) -> Iterator[Offer]:
+def _values(
+    view: CrewView, kind: str, path: tuple[str | int, ...], written: str
+) -> Iterator[Offer]:
     for value in values_at(kind, path):
-        yield Offer(value, value, "value", "", "", prefix)
+        yield Offer(value, value, "value", "", "", written)
     role = role_of(kind, path, is_key=False)
     names = list(_names(view, role))
     if role == "agent" and "target" in path:
         names += _names(view, "group")
     for name in names:
         insert = f'"{name}"' if QUOTED.search(name) else name
-        yield Offer(name, insert, "name", role or "", "", prefix)
+        yield Offer(name, insert, "name", role or "", "", written)
 
 
 def _names(view: CrewView, kind: NameKind | None) -> list[str]:

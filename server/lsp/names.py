@@ -18,22 +18,15 @@ ITEM = 0
 Pattern = tuple[tuple[str | int, ...], bool, NameKind, bool]
 # of routing, by agent
 BY_AGENT = ("signals", "outputs", "defaults", "agent_behaviors")
-TARGET: tuple[Pattern, ...] = (
-    (("routing", "signals", ANY, ITEM, "target"), False, "agent", False),
-    (("routing", "outputs", ANY, ITEM, "target"), False, "agent", False),
-    (("routing", "defaults", ANY), False, "agent", False),
-    (("routing", "parallel_groups", ANY, "next_agent"), False, "agent", False),
-)
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
     "crew": (
         (("entry_point",), False, "agent", False),
         (("agents", ITEM), False, "agent", False),
-        *((("routing", part, ANY), True, "agent", False) for part in ("signals", "outputs")),
-        *(
-            (("routing", part, ANY), True, "agent", False)
-            for part in ("defaults", "agent_behaviors")
-        ),
-        *TARGET,
+        *((("routing", part, ANY), True, "agent", False) for part in BY_AGENT),
+        (("routing", "signals", ANY, ITEM, "target"), False, "agent", False),
+        (("routing", "outputs", ANY, ITEM, "target"), False, "agent", False),
+        (("routing", "defaults", ANY), False, "agent", False),
+        (("routing", "parallel_groups", ANY, "next_agent"), False, "agent", False),
         (("routing", "parallel_groups", ANY), True, "group", True),
         (("routing", "parallel_groups", ANY, "agents", ITEM), False, "agent", False),
         (("routing", "signals", ANY, ITEM, "signal"), False, "signal", True),

@@ -22,8 +22,8 @@ class CursorContext:
     path: YamlPath
     # it is behind this key, in its value; None: a key or an item may come
     key: str | None
-    # what is written already
-    prefix: str
+    # what is written already, with its quote
+    written: str
     # keys of the same mapping
     given: frozenset[str]
     # it may be an item of a list, and not a key
@@ -123,12 +123,12 @@ def context_at(text: str, line: int, column: int) -> CursorContext:
     if (key := KEY.match(rest)) is not None:
         _push(stack, current)
         path = tuple(part for _, part in stack[:-1])
-        return CursorContext(path, key["key"], rest[key.end() :].strip(" '\""), frozenset())
+        return CursorContext(path, key["key"], rest[key.end() :].lstrip(), frozenset())
     _push(stack, current[: found.end()])
     _pop(stack, found.end(), is_dash=False)
     path = tuple(part for _, part in stack)
     given = _given(lines, line, found.end())
-    return CursorContext(path, None, rest.strip(" '\""), given, is_item=bool(found["dashes"]))
+    return CursorContext(path, None, rest.lstrip(), given, is_item=bool(found["dashes"]))
 
 
 def _push(stack: list[tuple[int, str | int]], line: str) -> None:
@@ -203,10 +203,10 @@ def _in_flow(stack: list[tuple[int, str | int]], text: str, place: int) -> Curso
     parts = inner.split(",")
     last = parts[-1].lstrip()
     if text[place] == "[":
-        return CursorContext((*path, 0), None, last.strip(" '\""), frozenset(), is_item=True)
+        return CursorContext((*path, 0), None, last.lstrip(), frozenset(), is_item=True)
     given = frozenset(
         found["key"] for part in parts[:-1] if (found := KEY.match(part.strip())) is not None
     )
     if (key := KEY.match(last)) is not None:
-        return CursorContext(path, key["key"], last[key.end() :].strip(" '\""), given)
-    return CursorContext(path, None, last.strip(" '\""), given)
+        return CursorContext(path, key["key"], last[key.end() :].lstrip(), given)
+    return CursorContext(path, None, last.lstrip(), given)

@@ -17,6 +17,7 @@ from server.lsp import features
 from server.lsp.features import Action, Offer, TextEdit
 from server.lsp.folders import CrewView, crew_folder, view_crew
 from server.lsp.names import Named
+from server.lsp.places import QUOTES
 from server.lsp.renaming import RenameRefused, rename
 from server.lsp.shapes import file_kind
 
@@ -235,7 +236,13 @@ def _complete(ls: CrewLanguageServer, given: lsp.CompletionParams) -> lsp.Comple
         line, column = ls.position(lines, given.position)
         view = ls.view(folder)
         made = features.offers(view, file, document.source, line, column)
-        items = [_item(one) for one in {one.label: one for one in made}.values()]
+        items = []
+        for one in {one.label: one for one in made}.values():
+            bare = one.written[1:] if one.written[:1] in QUOTES else one.written
+            written = ls.range(lines, line, column - len(bare), column)
+            # a quote that is there already is neither replaced nor written again
+            insert = one.insert if bare == one.written else one.label
+            items.append(_item(one, lsp.TextEdit(written, insert)))
     return lsp.CompletionList(False, items)
 
 
@@ -293,10 +300,10 @@ def _give_name(ls: CrewLanguageServer, given: lsp.RenameParams) -> lsp.Workspace
     return ls.changes(at[0], made.edits, None, made.moved)
 
 
-def _item(one: Offer) -> lsp.CompletionItem:
+def _item(one: Offer, edit: lsp.TextEdit) -> lsp.CompletionItem:
     return lsp.CompletionItem(
         label=one.label,
-        insert_text=one.insert,
+        text_edit=edit,
         filter_text=one.label,
         kind=OFFERS[one.kind],
         detail=one.detail or None,

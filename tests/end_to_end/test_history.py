@@ -67,6 +67,7 @@ def test_words_are_found_where_they_were_said(folder: Path):
                 assert one["text"][one["start"] : one["end"]] == "ĐĨA ĐẦY"
             assert [one["kind"] for one in found(ann, "again")["hits"]] == ["question"]
             assert {one["run_id"] for one in found(bob, "loud")["hits"]} == {other}
+            assert len(found(ann, "đĩa đầy", limit=1)["hits"]) == 1, "of two in one run"
             page = found(ann, "please", limit=1)
             assert page["hits"][0]["run_id"] == first
             assert found(ann, "nothing like it") == {

@@ -20,7 +20,7 @@ from server.cli.options import Provider, User, checked_id
 from server.cli.playing.answers import answer_of, parse_call_decision
 from server.cli.playing.asking import read_query
 from server.cli.served.api import opened_api, run_path
-from server.cli.served.following import answer_served, go_on_served, run_served
+from server.cli.served.following import answer_served, retry_served, run_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target, place_arguments
 from server.cli.served.runs import list_served_runs, show_served_run
 
@@ -163,7 +163,7 @@ def retry(
     """
     target = chosen_target(server, profile, folder)
     if target is not None:
-        go_on_served(target, run_id, "retry", as_lines=as_lines)
+        retry_served(target, run_id, as_lines=as_lines)
     _local().retry_here(folder or HERE, run_id, as_lines=as_lines)
 
 

@@ -53,10 +53,14 @@ class Api:
 async def find_served_run(client: CrewClient, text: str) -> str:
     """Return the id of the run that a person means: by its beginning, or `last`.
 
+    At a server that is the newest of the caller's own, in a folder the newest of all.
+
     Raises:
         ClientError: there is none, or there are several.
     """
-    wanted: dict[str, Any] = {"limit": 1} if text == "last" else {"prefix": text, "limit": 2}
+    wanted: dict[str, Any] = {"prefix": text, "limit": 2}
+    if text == "last":
+        wanted = {"limit": 1, "own": None if client.url == LOCAL_URL else 1}
     found = [one["run_id"] for one in (await client.read(f"{API}/runs", **wanted))["runs"]]
     if text in found:
         return text

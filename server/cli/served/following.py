@@ -35,12 +35,9 @@ def run_served(
     _end(asyncio.run(_run(target, dict(body), as_lines=as_lines, detach=detach)))
 
 
-def go_on_served(target: Target, run_id: str, action: str, *, as_lines: bool) -> NoReturn:
-    """Do something with a run at a server that goes on then, and show that.
-
-    `action`: retry, or what follows its address.
-    """
-    _end(asyncio.run(_go_on(target, run_id, action, as_lines=as_lines)))
+def retry_served(target: Target, run_id: str, *, as_lines: bool) -> NoReturn:
+    """Go on with a failed run at a server, and show what follows."""
+    _end(asyncio.run(_retry(target, run_id, as_lines=as_lines)))
 
 
 def answer_served(target: Target, run_id: str, answer: Answer, *, as_lines: bool) -> NoReturn:
@@ -84,14 +81,12 @@ async def _run(
         return await _follow(client, target, run_id, 0, output)
 
 
-async def _go_on(
-    target: Target, run_id: str, action: str, *, as_lines: bool
-) -> Mapping[str, Any] | None:
+async def _retry(target: Target, run_id: str, *, as_lines: bool) -> Mapping[str, Any] | None:
     async with remote_client(target) as client:
         try:
             run_id = await find_served_run(client, run_id)
             last = await _last_seq(client, run_id)
-            await client.send("POST", f"{API}{run_path(run_id)}/{action}")
+            await client.send("POST", f"{API}{run_path(run_id)}/retry")
         except ClientError as error:
             fail_for(client.url, error)
         return await _follow(client, target, run_id, last, Output(as_lines=as_lines))

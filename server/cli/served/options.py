@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from server.cli.exits import Exit, fail
-from server.client.errors import TargetError
 from server.client.targets import TOKEN, Target, find_target
 from tools.text.texts import visible
 
@@ -43,9 +42,9 @@ Profile = Annotated[
 def chosen_target(
     server: str | None, profile: str | None, folder: Path | None = None
 ) -> Target | None:
-    """Return the server that a command goes to; None: none.
+    """Return the server that a command goes to; None: none. Raises TargetError.
 
-    Ends the command where that is wrong.
+    Ends the command where a folder is given beside it.
 
     Args:
         server: as it was given.
@@ -57,10 +56,7 @@ def chosen_target(
             option = "--server" if server is not None else "--profile"
             fail(f"{option}: it stands in place of DIR; give one of them", Exit.USAGE)
         return None
-    try:
-        target = find_target(os.environ, server, profile)
-    except TargetError as error:
-        fail(str(error), Exit.USAGE)
+    target = find_target(os.environ, server, profile)
     if target is not None:
         name = f"{target.name}, " if target.name else ""
         print(visible(f"{name}{target.url}"), file=sys.stderr)

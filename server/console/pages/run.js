@@ -129,6 +129,17 @@ class RunPage {
     } finally {
       this.drained = null;
     }
+    this.reach();
+  }
+
+  // the event that the address names: once, as soon as it is shown
+  reach() {
+    const place = this.talk.places.get(Number(location.hash.slice(1)));
+    if (!place || this.reached) return;
+    this.reached = true;
+    place.classList.add("reached");
+    if (place.tagName === "DETAILS") place.open = true;
+    place.scrollIntoView({ block: "center" });
   }
 
   showSome() {

@@ -9,6 +9,7 @@ const SOURCES = ["user", "console", "api", "schedule", "hook", "fork"];
 const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];
 const LIMIT = 50;
 const LOOK_MILLIS = 5000;
+const SUM_MILLIS = 30_000;
 // that an address may have
 const MAX_PAGES = 20;
 
@@ -18,7 +19,9 @@ export async function runsPage({ signal, go, title, crew }) {
   // one button for all pages: one that is replaced between press and release loses its click
   const more = button(t("more"), () => following(last), { hidden: true });
   const filters = filtersOf(crew, () => {
-    shown = "";
+    shown = summedOf = "";
+    summed = 0;
+    filtered += 1;
     pages = 1;
     // no page of these filters is to follow one of those before
     offer(null);
@@ -26,26 +29,39 @@ export async function runsPage({ signal, go, title, crew }) {
     fill().catch(() => {});
   });
   const sums = element("p", { className: "small totals", role: "status" });
-  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after ? { after } : { totals: 1 }) })}`, { signal });
+  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after && { after }) })}`, { signal });
 
   let pages = 0;
   let asked = 0; // what was asked before is not shown after what was asked later
+  let filtered = 0; // how often the filters have changed
+  let summed = 0; // when the totals were read
+  let summedOf = ""; // what was shown then
   let shown = "";
   let last = null; // where the next page begins
   async function fill() {
     const turn = (asked += 1);
-    const { runs, next, totals } = await page();
+    const { runs, next } = await page();
     if (turn !== asked) return;
-    sums.textContent = totalsText(totals);
     // rows that stay the same stay where they are: somebody may be about to click one
     const found = JSON.stringify([runs, next]);
-    if (found === shown) return;
+    const same = found === shown;
     shown = found;
+    sum().catch(() => { summedOf = ""; });
+    if (same) return;
     if (runs.length) update(list, runs);
     else list.replaceChildren(element("tr", {}, element("td", { colSpan: 6 }, t("No runs."))));
     pages = 1;
     offer(next);
     keep();
+  }
+  // all that match are read for it, so not with each look
+  async function sum() {
+    if (shown === summedOf || Date.now() - summed < SUM_MILLIS) return;
+    summed = Date.now();
+    summedOf = shown;
+    const turn = filtered;
+    const { totals } = await get(`/runs?${new URLSearchParams({ ...filters.given(), limit: 1, totals: 1 })}`, { signal });
+    if (turn === filtered) sums.textContent = totalsText(totals);
   }
   async function following(after) {
     const turn = (asked += 1);

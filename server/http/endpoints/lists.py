@@ -75,7 +75,8 @@ async def _page(
 def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
     """Return which runs are wanted, of the ones that the caller may see."""
     caller = caller_of(request)
-    owner = given.get("owner") if "admin" in caller.scopes else caller.owner
+    sees_all = "admin" in caller.scopes and not given.get("own")
+    owner = given.get("owner") if sees_all else caller.owner
     since, until = (_time(given, field) for field in TIME_PARAMETERS)
     return RunFilter(
         given.get("status"),

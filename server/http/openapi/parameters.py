@@ -113,6 +113,7 @@ RUN_PARAMETERS = (
     query_parameter(
         "prefix", "Only those with an id that begins so.", pattern=ID, wrong="begins no id of a run"
     ),
+    query_parameter("own", "Only the caller's own.", **FLAG),
     query_parameter("totals", "With what all that match come to.", **FLAG),
 )
 STREAM_PARAMETERS = (

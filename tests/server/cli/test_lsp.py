@@ -143,7 +143,7 @@ async def test_what_a_word_means(editor: Editor):
     assert "tool **disk** (command): What is free." in await hover("agents/desk.yaml", "disk")
 
 
-async def labels(editor: Editor, name: str, text: str) -> list[str]:
+async def offered(editor: Editor, name: str, text: str) -> list[lsp.CompletionItem]:
     """What is offered at the mark `|`."""
     document = lsp.TextDocumentIdentifier(editor.uri(name))
     before = text[: text.index("|")]
@@ -152,7 +152,11 @@ async def labels(editor: Editor, name: str, text: str) -> list[str]:
     position = lsp.Position(before.count("\n"), len(before.rpartition("\n")[2]))
     found = await editor.text_document_completion_async(lsp.CompletionParams(document, position))
     assert isinstance(found, lsp.CompletionList)
-    return [one.label for one in found.items]
+    return list(found.items)
+
+
+async def labels(editor: Editor, name: str, text: str) -> list[str]:
+    return [one.label for one in await offered(editor, name, text)]
 
 
 async def test_what_may_be_written(editor: Editor):
@@ -175,6 +179,29 @@ async def test_what_may_be_written(editor: Editor):
     assert flag == ["true", "false"]
     kinds = await labels(editor, "tools.yaml", "tools:\n  t:\n    kind: |")
     assert {"http", "command", "mcp", "python"} <= set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("written", "becomes"),
+    [
+        ("|", '- signal: "[KẾT THÚC]"'),
+        ("KẾ|", '- signal: "[KẾT THÚC]"'),
+        ('"|"', '- signal: "[KẾT THÚC]"'),
+        ('"[KẾ|"', '- signal: "[KẾT THÚC]"'),
+        ("'[KẾ|'", "- signal: '[KẾT THÚC]'"),
+    ],
+)
+async def test_what_is_written_is_completed(editor: Editor, written: str, becomes: str):
+    """A quote is there once."""
+    text = editor.text("crew.yaml")
+    marked = f"    - signal: {written}"
+    text = text.replace("  signals:\n", f"  signals:\n    closer:\n{marked}\n", 1)
+    items = await offered(editor, "crew.yaml", text)
+    (edit,) = [one.text_edit for one in items if one.label == "[KẾT THÚC]"]
+    assert isinstance(edit, lsp.TextEdit)
+    before = marked.replace("|", "", 1)
+    first, last = edit.range.start.character, edit.range.end.character
+    assert (before[:first] + edit.new_text + before[last:]).strip() == becomes
 
 
 async def test_where_a_name_is(editor: Editor):

@@ -5,13 +5,11 @@ import http.server
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import crewline
 from crew.journal.wire import RunEvent
@@ -29,7 +27,7 @@ from tests.support.processes import (
 )
 from tests.support.served_crew import ROUTING, RULES, until_status
 
-TOKEN = "boss-0123456789abcdef"
+TOKEN, ANN = "boss-0123456789abcdef", "ann-0123456789abcdef"
 AGENTS: dict[str, Any] = {"a": {}, "b": {"is_terminal": True, "tools": ["GetSystemInfo"]}}
 CREW: dict[str, Any] = {
     "routing": ROUTING,
@@ -158,64 +156,18 @@ def test_no_redirect_is_followed():
     assert Redirecting.seen == ["/api/crew/runs"]
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> dict[str, str]:
-    return {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-
-
-def write_profiles(home: dict[str, str], mode: int = 0o600, **profiles: Any) -> Path:
-    path = Path(home["XDG_CONFIG_HOME"]) / "crewline" / "profiles.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump({"profiles": profiles}))
-    path.chmod(mode)
-    return path
-
-
-def test_servers_by_name(folder: Path, home: dict[str, str]):
-    """The token comes from a variable or a program, and is written nowhere."""
-    with serving(folder, CREW_API_TOKENS=f"alice+read:{TOKEN}") as server:
-        program = f"{sys.executable} -c print('{TOKEN}')"
-        added = crew("profile", "add", "prod", server.url, "--token-command", program, **home)
-        assert added.returncode == 0, added.stderr
-        path = Path(home["XDG_CONFIG_HOME"]) / "crewline" / "profiles.yaml"
-        assert path.stat().st_mode & 0o777 == 0o600
-        checked = crew("profile", "check", "prod", **home)
-        assert "alice: read" in checked.stdout, checked.stderr
-        listed = crew("runs", "--profile", "prod", **home)
-        assert listed.stderr.splitlines()[0] == f"prod, {server.url}"
-        by_name = crew("runs", CREW_PROFILE="prod", **home)
-        assert by_name.stderr.splitlines()[0] == f"prod, {server.url}"
-        crew("profile", "add", "other", server.url, "--token-env", "OTHER", **home)
-        assert "other" in crew("profile", "list", **home).stdout
-        assert "OTHER is not set" in crew("runs", "--profile", "other", **home).stderr
-        assert crew("runs", "--profile", "other", OTHER=TOKEN, **home).returncode == 0
-        assert crew("profile", "remove", "other", **home).returncode == 0
-        unknown = crew("runs", "--profile", "other", **home)
-        assert (unknown.returncode, "known: prod" in unknown.stderr) == (2, True)
-
-
-WRONG_PROFILES: dict[str, tuple[dict[str, Any], str]] = {
-    "two lines": ({"token_command": ["printf", "one\ntwo\n"]}, "must print one line"),
-    "nothing": ({"token_command": ["true"]}, "must print one line"),
-    "an error": ({"token_command": ["false"]}, "has ended with 1"),
-    "no program": ({"token_command": ["no-such-program"]}, "cannot be started"),
-    "an unknown key": ({"tokens": "x"}, "Extra inputs"),
-    "both": ({"token_command": ["true"], "token_env": "X"}, "give one of"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_PROFILES)
-def test_a_wrong_profile_is_said(home: dict[str, str], name: str):
-    given, words = WRONG_PROFILES[name]
-    write_profiles(home, prod={"url": "http://127.0.0.1:1", **given})
-    ended = crew("runs", "--profile", "prod", **home)
-    assert (ended.returncode, words in ended.stderr) == (2, True), ended.stderr
-
-
-def test_others_must_not_read_the_file(home: dict[str, str]):
-    write_profiles(home, 0o644, prod={"url": "http://127.0.0.1:1"})
-    ended = crew("runs", "--profile", "prod", **home)
-    assert (ended.returncode, "chmod 600" in ended.stderr) == (2, True)
+def test_last_is_the_newest_run_of_the_caller(folder: Path):
+    """Also of one who may see the runs of all."""
+    with serving(folder, CREW_API_TOKENS=f"boss+read+run+admin:{TOKEN},ann:{ANN}") as server:
+        run = ("run", "--server", server.url)
+        crew(*run, "--priority", "0", "what now?", CREW_TOKEN=TOKEN)
+        crew(*run, "ask", CREW_TOKEN=ANN)
+        shown = crew("show", "last", "--json", "--server", server.url, CREW_TOKEN=TOKEN)
+        with client(server, headers={"Authorization": f"Bearer {TOKEN}"}) as http:
+            newest, own = http.get("/api/crew/runs").json()["runs"]
+            assert newest["run_id"] not in shown.stdout
+            assert own["run_id"] in shown.stdout, shown.stderr
+            assert http.get(f"/api/crew/runs/{own['run_id']}").json()["priority"] == 0
 
 
 async def test_a_program_asks_a_crew(folder: Path):

@@ -50,6 +50,10 @@ def test_words_are_found_and_runs_compared(browser: Browser, folder: Path, tmp_p
         page.goto(f"{server.url}/search?q=please")
         hits.first.get_by_role("link").click()
         expect(page.locator("header.run")).to_be_visible()
+        page.goto(f"{server.url}/search?q=đĩa đầy")
+        hits.last.get_by_role("link").click()
+        expect(page.locator(".reached")).to_contain_text("ĐĨA ĐẦY")
+        expect(page.locator(".reached")).to_be_in_viewport()
         with page.expect_download() as download:
             page.get_by_role("link", name="Export as a page").click()
         assert "<script" not in Path(download.value.path()).read_text()

@@ -2,11 +2,13 @@
 
 import importlib
 import os
+import shlex
 import sys
 import webbrowser
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from crew.journal.query import Decision
 from server.cli.exits import HERE, Exit, fail, say_none
@@ -14,8 +16,6 @@ from server.cli.playing.answers import answer_of, parse_call_decision
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.following import answer_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
-from server.client.errors import TargetError
-from server.client.profiles import Profile as ServerProfile
 from server.client.profiles import Profiles, profiles_path, read_profiles, write_profiles
 from server.client.targets import named_target, require_address
 from tools.text.texts import visible
@@ -24,10 +24,7 @@ app = typer.Typer(help="Servers by name: for --profile, in a file that no other 
 
 
 def _known() -> Profiles:
-    try:
-        return read_profiles(profiles_path(os.environ))
-    except TargetError as error:
-        fail(str(error), Exit.USAGE)
+    return read_profiles(profiles_path(os.environ))
 
 
 @app.command("list")
@@ -63,29 +60,20 @@ def add_profile(
 
     Example: [bold]crew profile add prod https://crew.example.com --token-env PROD_TOKEN[/]
     """
-    known = _known()
+    require_address(url, "URL")
+    document = {
+        "url": url,
+        "token_env": token_env,
+        "token_command": shlex.split(token_command) if token_command else None,
+        "ca": ca,
+    }
+    known = _known().model_dump()["profiles"]
     try:
-        require_address(url, "URL")
-        made = ServerProfile(
-            url=url,
-            token_env=token_env,
-            token_command=token_command.split() if token_command else None,
-            ca=ca,
-        )
-        profiles = Profiles.model_validate(
-            {"profiles": {**known.model_dump()["profiles"], name: made.model_dump()}}
-        )
-        write_profiles(profiles_path(os.environ), profiles)
-    except (TargetError, ValueError) as error:
-        fail(_first_line(error), Exit.USAGE)
+        profiles = Profiles.model_validate({"profiles": {**known, name: document}})
+    except ValidationError as error:
+        fail(error.errors(include_input=False, include_url=False)[0]["msg"], Exit.USAGE)
+    write_profiles(profiles_path(os.environ), profiles)
     print(visible(f"{name}  {url}"))
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return (
-        lines[0] if isinstance(error, TargetError) else " ".join(one.strip() for one in lines[1:3])
-    )
 
 
 @app.command("remove")
@@ -107,10 +95,7 @@ def check_profile(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
 
     Example: [bold]crew profile check prod[/]
     """
-    try:
-        target = named_target(os.environ, name)
-    except TargetError as error:
-        fail(str(error), Exit.USAGE)
+    target = named_target(os.environ, name)
     with opened_api(target, HERE) as api:
         found = api.read("")
     caller = found["caller"]
