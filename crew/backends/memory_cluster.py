@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from crew.journal.records.rows import Finding
-from crew.journal.records.watch import Watch
+from crew.journal.records.cluster import Watch
+from crew.journal.records.rows import Finding, HeldWork
 
 
 class OneProcess:
@@ -17,6 +17,10 @@ class OneProcess:
     def alone(self) -> bool:
         """See Cluster."""
         return True
+
+    async def hold(self, taken_at: str, *, runs: bool = True) -> HeldWork:
+        """See Restoring: what ends with its process has no old state."""
+        return HeldWork()
 
     async def listen(self) -> None:
         """See Cluster: no other process writes."""

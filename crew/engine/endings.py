@@ -22,15 +22,18 @@ from crew.journal.events import (
 )
 from crew.journal.planned.parts import leading_branches
 from crew.journal.query import text_error
-from crew.journal.questions import Question, question_text
+from crew.journal.questions import PendingCall, Question, RestoredQuestion, question_text
 from crew.journal.records.conversations import Exchange, owner_of
 from crew.journal.records.core import CoreFill
 from crew.journal.records.exchanges import ChoreRules, ExchangeEnd
 from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.state import RunState
-from tools.calls import ToolResult
+from tools.calls import ToolCall, ToolResult
 from tools.clock import rfc3339
+
+# the pseudo-call that a person decides on
+RESTORED = "restored"
 
 
 def ended_row(
@@ -73,6 +76,7 @@ def ended_row(
         pause_seq=state.pause_seq if is_paused else None,
         last_seq=state.seq,
         stored_bytes=row.stored_bytes + recorded_bytes,
+        held_at="",
     )
 
 
@@ -111,6 +115,20 @@ class RunEnds:
         """
         self.record(Paused(agent.id, agent.name, question, until, source))
         self.finish("paused", agent.id, self.state.last_answer, until)
+
+    def hold(self, taken_at: str) -> None:
+        """Wait for a person before the run goes on in a database that was restored.
+
+        Args:
+            taken_at: when the database was as it is again, RFC 3339.
+        """
+        agents = self.crew.agents
+        at_work = (agents[one.agent_id] for one in self.state.branches if one.agent_id in agents)
+        # a group may be next, none of which has begun
+        agent = next(at_work, None) or next(iter(agents.values()))
+        call = ToolCall(RESTORED, RESTORED, {"taken_at": taken_at})
+        asked = PendingCall(agent.id, call, source=RESTORED, may=RestoredQuestion.usual)
+        self.pause(agent, RestoredQuestion((asked,), taken_at), None)
 
     def finish(
         self,

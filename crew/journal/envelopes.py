@@ -31,11 +31,10 @@ from crew.journal.events import (
     usage_of,
 )
 from crew.journal.query import CallDecision
-from crew.journal.questions import BudgetQuestion, Inquiry, PendingCall, PlanApproval
+from crew.journal.questions import PendingCall, question_facts
 from crew.journal.remembered.sources import source_documents
 from crew.journal.said import describe_attached
 from tools.calls import ToolCall
-from tools.forms import Form
 
 
 class Envelope(NamedTuple):
@@ -200,11 +199,6 @@ def _asked(one: PendingCall) -> dict[str, Any]:
     }
 
 
-def _form(call: PendingCall, form: Form) -> dict[str, Any]:
-    document = {"call_id": call.call.id, "message": form.message, "schema": form.schema}
-    return {**document, "url": form.url} if form.url else document
-
-
 def _answered(event: Answered) -> Envelope:
     answer = event.answer
     metadata: dict[str, Any] = {"pause_seq": event.pause_seq, "by": answer.by}
@@ -235,12 +229,7 @@ def _paused(event: Paused) -> Envelope:
         metadata["answer_until"] = event.until
     if (question := event.question) is not None:
         metadata |= {"question": question.kind, "calls": [_asked(one) for one in question.calls]}
-        if isinstance(question, Inquiry) and question.current is not None:
-            metadata["form"] = _form(*question.current)
-        if isinstance(question, PlanApproval):
-            metadata["words_left"] = question.words_left
-        if isinstance(question, BudgetQuestion):
-            metadata["budget"] = question.full.document()
+        metadata |= question_facts(question)
     content = f"[PAUSE:{event.agent_id}] Waiting for user input"
     return Envelope("pause", event.agent, content, event.agent_id, metadata)
 

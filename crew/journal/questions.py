@@ -170,7 +170,38 @@ class BudgetQuestion:
         return ()
 
 
-Question = Approval | UnknownOutcome | Inquiry | PlanApproval | BudgetQuestion
+@dataclass(frozen=True, slots=True)
+class RestoredQuestion:
+    """Why the run is paused: it was at work when the backup was taken that is the database now.
+
+    What it has done since then is not known. It stands as one call.
+    """
+
+    calls: tuple[PendingCall, ...]
+    # the time of the backup, RFC 3339
+    taken_at: str
+    kind: Literal["restored"] = "restored"
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
+    made_by: ClassVar[Decision] = "approve"
+    refusal: ClassVar[Decision] = "deny"
+
+    @property
+    def involved(self) -> tuple[PendingCall, ...]:
+        """No call of a tool waits for the answer."""
+        return ()
+
+    @property
+    def text(self) -> str:
+        """The question, in a sentence or two."""
+        return (
+            f"go on? The database was restored as it was at {self.taken_at}, when this run was at "
+            "work: what it has done since then is not known, and may be done a second time"
+        )
+
+
+Question = Approval | UnknownOutcome | Inquiry | PlanApproval | BudgetQuestion | RestoredQuestion
+# whether the run may go on at all: the answer changes nothing of where it goes
+GoingOn = BudgetQuestion | RestoredQuestion
 
 
 def question_text(question: Question) -> str:
@@ -185,6 +216,8 @@ def question_text(question: Question) -> str:
             return "\n".join(["had started when its process died; has it acted?", *lines])
         case BudgetQuestion(full=full):
             return f"spend more? {full.text}"
+        case RestoredQuestion():
+            return question.text
         case PlanApproval():
             tasks = [task for one in question.calls for task in one.call.arguments["tasks"]]
             shown = [f"{one['id']} ({one['agent']}): {one['ask']}" for one in tasks]
@@ -193,3 +226,19 @@ def question_text(question: Question) -> str:
             return "\n".join([form.message, *lines])
         case Inquiry():
             return ""
+
+
+def question_facts(question: Question) -> dict[str, Any]:
+    """Return what a pause says of its question beside the calls, for clients."""
+    match question:
+        case Inquiry(current=(call, form)):
+            document = {"call_id": call.call.id, "message": form.message, "schema": form.schema}
+            return {"form": {**document, "url": form.url} if form.url else document}
+        case PlanApproval():
+            return {"words_left": question.words_left}
+        case BudgetQuestion():
+            return {"budget": question.full.document()}
+        case RestoredQuestion():
+            return {"restored": {"taken_at": question.taken_at, "text": question.text}}
+        case _:
+            return {}

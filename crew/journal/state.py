@@ -41,7 +41,7 @@ from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEn
 from crew.journal.planned.parts import BranchEvent, branch_of, calls_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import NO_QUERY, Answer, Query
-from crew.journal.questions import BudgetQuestion, Inquiry, PlanApproval, Question, UnknownOutcome
+from crew.journal.questions import GoingOn, Inquiry, PlanApproval, Question, UnknownOutcome
 from crew.journal.records.spent.budgets import NO_BUDGET, BudgetState
 from crew.journal.remembered.events import DocumentsShown, Tainted
 from crew.journal.remembered.sources import ShownPassage
@@ -258,7 +258,7 @@ class RunState:
         if says_something:
             self.said.append(answered(event.answer))
         self.remembered |= remembered_by(self.question, event.answer)
-        if not event.expired and not isinstance(self.question, UnknownOutcome | BudgetQuestion):
+        if not event.expired and not isinstance(self.question, UnknownOutcome | GoingOn):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
             self.handoffs, self.main.rounds = 0, 0
@@ -268,7 +268,7 @@ class RunState:
                 branch.rounds = 0
         if isinstance(self.question, Inquiry):
             self._fill_in(self.question, event)
-        elif isinstance(self.question, BudgetQuestion) or (
+        elif isinstance(self.question, GoingOn) or (
             isinstance(self.question, PlanApproval) and event.expired
         ):
             self.question = None

@@ -5,12 +5,11 @@ time, one start for each idempotency key.
 """
 
 from collections.abc import Awaitable, Sequence
-from contextlib import AbstractContextManager
-from datetime import datetime
 from typing import Protocol
 
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.audit import AuditLog
+from crew.journal.records.cluster import Cluster
 from crew.journal.records.conversations import ChoreLog, ConversationLog
 from crew.journal.records.core import CoreLog
 from crew.journal.records.documents import DocumentLog
@@ -26,6 +25,7 @@ from crew.journal.records.rows import (
     Cancellation,
     Claim,
     Finding,
+    HeldWork,
     IdempotencyRecord,
     Newest,
     Opened,
@@ -39,7 +39,6 @@ from crew.journal.records.schedules import ScheduleLog
 from crew.journal.records.spent.budgets import BudgetLog
 from crew.journal.records.spent.costs import CostLog
 from crew.journal.records.vectors import VectorLog
-from crew.journal.records.watch import Watch
 
 
 class RunLog(Protocol):
@@ -194,57 +193,19 @@ class Purging(Protocol):
         ...
 
 
-class Cluster(Protocol):
-    """What processes that share a store know of each other."""
+class Restoring(Protocol):
+    """What follows from an old state of the store, which is the present one again."""
 
-    def now(self) -> datetime:
-        """Return the time that all of them agree on, whatever the clocks of their machines say."""
-        ...
+    async def hold(self, taken_at: str, *, runs: bool = True) -> HeldWork:
+        """See to it that nothing of an old state acts by itself a second time.
 
-    # several processes play its runs, and a queue decides which process plays which
-    shared: bool
-
-    def claim_process(self, *, serves: bool) -> bool:
-        """Announce that this process has runs, until it ends, however it ends.
+        Runs that were at work pause before they go on, paused ones wait without a deadline,
+        notices are dropped, schedules count from now.
 
         Args:
-            serves: this process wants to resume what is `running` in the store.
-
-        Returns:
-            For one that serves: whether it may, since no other process has runs.
-
-        Raises:
-            StoreError: another process serves, and the store is for one.
+            taken_at: the time of that state, RFC 3339.
+            runs: False: runs go on by themselves.
         """
-        ...
-
-    def alone(self) -> bool:
-        """Return whether no other process has runs, so that only those alive here are played."""
-        ...
-
-    async def listen(self) -> None:
-        """Be ready to be notified, so that the first run that is watched lacks nothing."""
-        ...
-
-    def watch(self, run_id: str) -> AbstractContextManager[Watch]:
-        """Be notified about what others write.
-
-        Notices may be late or lost: look from time to time.
-        """
-        ...
-
-    def publish_ephemeral(self, run_id: str, encoded: str) -> None:
-        """Send an event that is not stored to the watchers of a run in other processes."""
-        ...
-
-    async def announce_listeners(
-        self, process: str, run_ids: Sequence[str], seconds: float
-    ) -> None:
-        """Announce that a process has listeners of some runs, for so long."""
-        ...
-
-    async def has_listeners(self, run_id: str, process: str) -> bool:
-        """Return whether any other process than this one has listeners of a run."""
         ...
 
 
@@ -265,7 +226,7 @@ class StoreHealth(Protocol):
         ...
 
 
-class RunStore(RunLog, Cancellations, Purging, Cluster, StoreHealth, Protocol):
+class RunStore(RunLog, Cancellations, Purging, Cluster, Restoring, StoreHealth, Protocol):
     """All roles together. Methods raise StoreError; what was not written then is not there."""
 
     @property

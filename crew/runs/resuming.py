@@ -5,9 +5,10 @@ from datetime import datetime
 from crew.crew import Crew
 from crew.engine.decisions import changed_call, wrong_decision
 from crew.errors import CrewError
+from crew.journal.decided import decision_on
 from crew.journal.events import RunResumed
 from crew.journal.query import Answer
-from crew.journal.questions import BudgetQuestion
+from crew.journal.questions import BudgetQuestion, Question, RestoredQuestion
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.runs.errors import ChangedCall, MayNotSpend, WrongDecision
@@ -73,3 +74,11 @@ def refused_answer(
     if text := changed_call(answer, question):
         return ChangedCall(text)
     return None
+
+
+def ended_since(question: Question | None, answer: Answer) -> str:
+    """Return the time of the backup since which a person ends a run; "" where it goes on."""
+    if not isinstance(question, RestoredQuestion):
+        return ""
+    decided = decision_on(question.calls[0], question, answer)
+    return question.taken_at if decided.decision == "deny" else ""

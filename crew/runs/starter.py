@@ -46,7 +46,7 @@ from crew.runs.errors import (
 )
 from crew.runs.factory import RunFactory
 from crew.runs.request import RunRequest
-from crew.runs.resuming import is_over, no_answer, refused_answer, resumed_event
+from crew.runs.resuming import ended_since, is_over, no_answer, refused_answer, resumed_event
 from crew.runs.run import Run, new_run_id
 from crew.runs.upkeep.room import Room
 from tools.clock import rfc3339
@@ -231,9 +231,12 @@ class RunStarter:
             if is_answer and refused is not None:
                 self.revisions.release(crew)
                 raise refused
+            if held_at := ended_since(state.question, answer) if is_answer else "":
+                # it is asked about again until its end is stored
+                ends = "cancelled"
             answer = masked_answer(answer, crew.secrets)
             event = resumed_event(row, crew, state, answer, asked, expired=expired)
-            running = row.resumed(asked.request_id)
+            running = row.resumed(asked.request_id, held_at)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
             run.journal.keep(asked.entry)
             await self.begin(run, event, running, "paused", asked.key, here=ends is not None)
@@ -250,8 +253,7 @@ class RunStarter:
     async def _paused(self, run_id: str, key: IdempotencyKey | None) -> Opened:
         """Return a paused run with a last segment that has stopped here."""
         opened = await self._opened(run_id)
-        status = opened.row.status
-        if status != "paused":
+        if (status := opened.row.status) != "paused":
             raise await self._refusal(f"run {run_id} is {status}, not paused", key)
         if (run := self.live.get(run_id)) is not None:
             # its pause is stored, and its loop about to stop
@@ -262,8 +264,7 @@ class RunStarter:
         """Return a run of which a segment may begin here."""
         if self.live.draining:
             raise Draining
-        opened = await self.store.opened(run_id)
-        if opened is None:
+        if (opened := await self.store.opened(run_id)) is None:
             raise UnknownRun(run_id)
         return opened
 

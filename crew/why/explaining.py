@@ -27,7 +27,7 @@ from crew.journal.events import (
     StoredEvent,
     usage_with,
 )
-from crew.journal.questions import BudgetQuestion
+from crew.journal.questions import BudgetQuestion, RestoredQuestion
 from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
 from crew.why.places import DEFAULT, FilePlaces
@@ -171,6 +171,8 @@ class Explainer:
             full = question.full
             ruling = Ruling(f"budget {full.budget}", True, full.text, full.source)
             return WhyStep("waits for more money, or tokens", limits=[ruling], facts=facts)
+        if isinstance(question, RestoredQuestion):
+            return WhyStep("waits, since its database was restored", facts={"text": question.text})
         decided = [
             Ruling(
                 question.kind, True, f"{one.call.tool} of {one.agent_id}", self._tool(one.call.tool)

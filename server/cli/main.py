@@ -160,6 +160,10 @@ COMMANDS = {
         "commands.backup",
         "Copy the database of a crew's runs to a file, also while a server writes, and check it.",
     ),
+    "restore": (
+        "commands.backup",
+        "Put a backup in the place of a crew's database, which is kept under another name.",
+    ),
     "show": (
         "commands.served.history",
         "Show a run with its events; one that goes on is followed to its end.",

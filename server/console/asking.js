@@ -2,12 +2,13 @@
 
 import { parse, post } from "./api.js";
 import { formOf } from "./forms.js";
-import { age, button, element, json, seconds, sendOnEnter, visible } from "./page.js";
+import { age, button, clock, element, json, seconds, sendOnEnter, visible } from "./page.js";
 import { t } from "./words.js";
 
 // in this order, the first one marked
 const DECISIONS = ["approve", "retry", "done", "skip", "deny"];
 const TICK_MILLIS = 5000;
+const WORDS = { form: { approve: "send the form" }, restored: { approve: "Go on with the run", deny: "End the run" } };
 const REMEMBER = { run: "approve this tool for the rest of this run", always: "approve this call in all runs" };
 
 // `waiting`: the metadata of a `pause` event, with who asks and since when; `told`: after an answer
@@ -52,7 +53,7 @@ function decisionsOf({ question }, shown, send) {
     return element("div", { className: "buttons" }, button(t("Answer"), answer, { className: "main" }));
   }
   const [one] = shown;
-  const words = question === "form" ? { approve: "send the form" } : {};
+  const words = WORDS[question] ?? {};
   const buttons = one.may.map((decision, place) => {
     const decide = () => send({ decisions: [one.decided(decision)] });
     return button(t(words[decision] ?? decision), decide, { className: place ? "" : "main", name: decision });
@@ -73,7 +74,7 @@ function argumentsText(given) {
 
 class AskedCall {
   // `pause`: the same for the calls of one pause, and no other
-  constructor(asked, { question, form, budget }, pause) {
+  constructor(asked, { question, form, budget, restored }, pause) {
     Object.assign(this, { asked, pause });
     this.may = DECISIONS.filter((decision) => asked.may.includes(decision));
     const head = element("h3", {}, visible(asked.tool), asked.effect ? element("small", {}, ` ${t("effect")}: ${t(asked.effect)}`) : "");
@@ -81,10 +82,14 @@ class AskedCall {
     if (question === "unknown_outcome") {
       this.node.append(element("p", {}, t("It had started when its process ended: nobody knows whether it acted.")));
     }
+    if (restored) {
+      this.node.append(element("p", {}, `${t("The database was restored from a backup of")} `, clock(restored.taken_at)));
+      this.node.append(element("p", {}, t("This run was at work then: what it has done since is not known, and may be done a second time.")));
+    }
     this.given = json(asked.arguments);
-    if (!budget) this.node.append(element("pre", { ariaLabel: t("Its arguments") }, argumentsText(asked.arguments)));
+    if (!budget && !restored) this.node.append(element("pre", { ariaLabel: t("Its arguments") }, argumentsText(asked.arguments)));
     if (asked.where) this.node.append(element("pre", { className: "where" }, visible(asked.where)));
-    if (asked.source && !budget) this.node.append(element("small", {}, visible(asked.source)));
+    if (asked.source && !budget && !restored) this.node.append(element("small", {}, visible(asked.source)));
     if (asked.may?.includes("edit") && !budget) this.node.append(this.editor());
     if (budget || form?.call_id === asked.call_id) {
       this.form = formOf(budget ? { message: budget.text, schema: asked.schema } : form);

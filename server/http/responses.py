@@ -62,6 +62,9 @@ def describe_waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
     waiting = None
     if pause is not None:
         waiting = {**pause.metadata, "agent": pause.agent, "since": pause.timestamp}
+        if row.paused_until is None:
+            # it had a deadline before its database was restored
+            waiting.pop("answer_until", None)
     return {**describe_listed_run(row), "waiting": waiting}
 
 

@@ -11,6 +11,7 @@ from server.http.requests import ResumeRequest, check_length
 from server.http.services import services_of
 from server.protocols.pauses import (
     ELSEWHERE,
+    HOW,
     CallReply,
     answer_in_words,
     answer_with,
@@ -20,6 +21,7 @@ from server.protocols.pauses import (
 # said alone, they are a yes to what is asked
 YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
 # the words for a call of which it is not known whether it has acted
+NO = frozenset({"deny", "denied", "no", "n", "end", "nein", "non", "không"})
 AGAIN = {"retry": True, "skip": False}
 
 
@@ -86,6 +88,8 @@ async def answer_to(
         raise HttpProblem(409, f"the run waits for more than words: {ELSEWHERE}")
     if first.question == "unknown_outcome" and said not in AGAIN:
         raise HttpProblem(409, "a call may have acted already; answer `retry` or `skip`")
+    if first.question == "restored" and said not in YES | NO:
+        raise HttpProblem(409, f"the run goes on only by a clear word. {HOW['restored']}")
     is_yes = AGAIN.get(said, said in YES)
     reason = "" if is_yes else text
     replies = [CallReply(one, is_yes, reason=reason) for one in questions]

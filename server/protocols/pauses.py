@@ -18,6 +18,7 @@ HOW = {
     "approval": "Answer `approve`, or say why not.",
     "plan": "Answer `approve`, or say what is to be planned otherwise.",
     "unknown_outcome": "It may have acted already. Answer `retry` or `skip`.",
+    "restored": "Answer `approve` to go on, or `deny` to end the run.",
 }
 ELSEWHERE = "This is answered in the console, or by the crew's own API."
 HEADS = {
@@ -25,6 +26,7 @@ HEADS = {
     "plan": "**A plan waits for a decision:**",
     "budget": "**A budget has no room:**",
     "form": "**A tool asks:**",
+    "restored": "**The database was restored from a backup:**",
 }
 
 
@@ -36,7 +38,7 @@ class PauseCall:
     seq: int
     # "" where it asks for words
     call_id: str
-    # approval, unknown_outcome, form, plan, budget; "words"
+    # approval, unknown_outcome, form, plan, budget, restored; "words"
     question: str
     text: str
     agent_id: str | None = None
@@ -105,6 +107,8 @@ def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
             schema, text = form.get("schema") or {}, form.get("message") or text
         elif question == "budget":
             text = data["budget"]["text"]
+        elif question == "restored":
+            text = data["restored"]["text"]
         found.append(
             PauseCall(
                 run_id,

@@ -15,6 +15,7 @@ from crew.backends.conformance.samples import (
     sample_row,
 )
 from crew.journal.records.audit import AuditEntry
+from crew.journal.records.cluster import Written
 from crew.journal.records.grants import Grant
 from crew.journal.records.rows import (
     FIRST_EPOCH,
@@ -28,7 +29,6 @@ from crew.journal.records.rows import (
     Write,
 )
 from crew.journal.records.schedules import ScheduleState
-from crew.journal.records.watch import Written
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 

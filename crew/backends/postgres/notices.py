@@ -11,7 +11,7 @@ import asyncpg
 
 from crew.backends.postgres.address import DatabaseAddress
 from crew.journal.errors import StoreError
-from crew.journal.records.watch import Watch, Written
+from crew.journal.records.cluster import Watch, Written
 from tools.clock import Clock
 
 CHANNEL = "crew_runs"

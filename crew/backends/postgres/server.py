@@ -12,7 +12,7 @@ from crew.backends.postgres.address import DatabaseAddress
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS, Notices
 from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError, StoreUnavailable
-from crew.journal.records.watch import Watch
+from crew.journal.records.cluster import Watch
 from tools.clock import SYSTEM_CLOCK, Clock
 
 # by their SQLSTATE, what may pass: connections, resources, an operator's doing, the system,

@@ -38,6 +38,7 @@ from crew.backends.postgres.writing import (
 )
 from crew.backends.sql.runs import RUN_ROW, SqlRuns
 from crew.journal.errors import StoreError
+from crew.journal.records.cluster import Watch
 from crew.journal.records.revisions import KEPT_REVISIONS
 from crew.journal.records.rows import (
     MAX_PAGE_BYTES,
@@ -53,7 +54,6 @@ from crew.journal.records.rows import (
     StoredReach,
     Write,
 )
-from crew.journal.records.watch import Watch
 
 # of a process's queue, besides the store's
 QUEUE_CONNECTIONS = 2

@@ -5,6 +5,6 @@ plays), `conversations` and `chores` (threads of runs), `deletion` (of a convers
 (memory, documents, people), `costs` (of calls of models), `budgets` (their pots), `audit` (who did
 what), `grants` (approvals that outlive their run), `outbox` (notices that are not sent yet),
 `schedules` (how far each has come), `revisions` (files of crews), `runs` (rows, lists, claims,
-cancellations), `listing` (the statement that lists runs), `searching` (for
-words).
+cancellations, what comes back from a backup), `listing` (the statement that lists runs),
+`searching` (for words).
 """

@@ -26,7 +26,13 @@ from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.listing import ALL_RUNS, CountedRun, RunFilter, Totals, listed_answer
-from crew.journal.records.rows import Cancellation, IdempotencyRecord, Newest, RunRow
+from crew.journal.records.rows import (
+    Cancellation,
+    HeldWork,
+    IdempotencyRecord,
+    Newest,
+    RunRow,
+)
 
 RUN_ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 RUN = sql("SELECT row, answer FROM crew_runs WHERE run_id = $1")
@@ -56,6 +62,14 @@ DELETABLE = sql("""
 SELECT run_id FROM crew_runs WHERE run_id = ANY($1) AND ended_at IS NOT NULL
     AND coalesce(conversation_id, '') = '' FOR UPDATE
 """)
+# of an old state of the database, which is the present one again
+AT_WORK = sql("SELECT row FROM crew_runs WHERE status = 'running' FOR UPDATE")
+TIMED = sql("""
+SELECT row FROM crew_runs WHERE status = 'paused' AND paused_until IS NOT NULL FOR UPDATE
+""")
+SET = sql("UPDATE crew_runs SET row = $2, paused_until = $3 WHERE run_id = $1")
+DROP = sql("DELETE FROM crew_notices RETURNING 1")
+BEGIN_ANEW = sql("DELETE FROM crew_schedules RETURNING 1")
 IDEMPOTENCY_RECORD = sql("SELECT * FROM crew_idempotency_records WHERE key = $1")
 
 
@@ -146,6 +160,10 @@ class SqlRuns:
         await self.database.forget_deleted()
         return deleted
 
+    async def hold(self, taken_at: str, *, runs: bool = True) -> HeldWork:
+        """See Restoring."""
+        return await self.database.transact(lambda: _hold(taken_at, runs=runs))
+
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""
         statement = sql(f"SELECT count(*) FROM crew_runs WHERE {has_status(status)}")  # noqa: S608 # ours
@@ -166,3 +184,20 @@ class SqlRuns:
         """See RunLog."""
         found = await self.database.fetch(IDEMPOTENCY_RECORD, key, brief=True)
         return IdempotencyRecord(*found[0]) if found else None
+
+
+def _hold(taken_at: str, *, runs: bool) -> Steps[HeldWork]:
+    """Do what `Restoring.hold` says, within a transaction."""
+    at_work = (yield AT_WORK, ()) if runs else []
+    timed = (yield TIMED, ()) if runs else []
+    for (text,) in at_work:
+        yield from _set(replace(RUN_ROW.validate_json(text), held_at=taken_at))
+    for (text,) in timed:
+        yield from _set(replace(RUN_ROW.validate_json(text), paused_until=None))
+    notices, schedules = (yield DROP, ()), (yield BEGIN_ANEW, ())
+    return HeldWork(len(at_work), len(timed), len(notices), len(schedules))
+
+
+def _set(row: RunRow) -> Steps[None]:
+    text = RUN_ROW.dump_json(row, exclude={"answer"}).decode()
+    yield SET, (row.run_id, text, row.paused_until)

@@ -62,7 +62,7 @@ def back_up(source: Path, target: Path, taken_at: str, program: str) -> Backup:
         digest, size = _digest_of(part)
         # unlike a rename it refuses a file that has come meanwhile
         os.link(part, target)
-        _sync(target.parent)
+        flush_folder(target.parent)
     except sqlite3.Error as error:
         raise StoreError(f"the backup {target} could not be made: {error}") from error
     except OSError as error:
@@ -107,7 +107,7 @@ def _digest_of(path: Path) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _sync(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Have the disk know the names of a folder."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -38,6 +38,10 @@ class FileLocks:
         self._runs = handle
         return True
 
+    def have_all(self) -> bool:
+        """Lock the file for this process alone; False if another one has runs."""
+        return self.serve() and self._lock("runs", fcntl.LOCK_EX) is not None
+
     def alone(self) -> bool:
         """Return whether no other process has runs now."""
         if self._runs is None:

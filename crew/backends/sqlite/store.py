@@ -15,6 +15,7 @@ from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.purging import oldest_end, purge, reach
 from crew.backends.sqlite.writing import append
 from crew.journal.errors import StoreError
+from crew.journal.records.cluster import Watch
 from crew.journal.records.rows import (
     MAX_PAGE_BYTES,
     PAGE,
@@ -29,7 +30,6 @@ from crew.journal.records.rows import (
     StoredReach,
     Write,
 )
-from crew.journal.records.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
 NEWEST = "SELECT coalesce(max(seq), 0) FROM events WHERE events.run_id = runs.run_id"

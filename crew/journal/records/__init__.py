@@ -1,9 +1,9 @@
 """What a store keeps, as values.
 
-`rows` (of runs), `listing` (which runs are wanted), `watch` (notices of other processes), `audit`,
-`grants` (approvals that outlive their run), `notices` (messages to channels), `schedules` (how far
-each has come), `revisions` (files of crews), `conversations` (threads of runs), `exchanges` (what
-a run changes in one), `core` (core memory), `recall` (recall memory), `documents` (their texts, and
-what words find), `vectors` (of both), `spent` (what models cost), `people` (all that is kept of a
-user).
+`rows` (of runs), `listing` (which runs are wanted), `cluster` (what processes know of each other),
+`audit`, `grants` (approvals that outlive their run), `notices` (messages to channels), `schedules`
+(how far each has come), `revisions` (files of crews), `conversations` (threads of runs),
+`exchanges` (what a run changes in one), `core` (core memory), `recall` (recall memory), `documents`
+(their texts, and what words find), `vectors` (of both), `spent` (what models cost), `people` (all
+that is kept of a user).
 """

@@ -71,9 +71,12 @@ class RunRow:
     source: SourceKind | Literal[""] = ""
     # of the schedule or the hook; of a fork, the run that was copied
     source_name: str = ""
+    # it was at work in a state of the store that is the present one again: when that was; it
+    # pauses before it goes on. "": it was not
+    held_at: str = ""
 
-    def resumed(self, request_id: str) -> "RunRow":
-        """Return the row of the run's next segment."""
+    def resumed(self, request_id: str, held_at: str = "") -> "RunRow":
+        """Return the row of the run's next segment; `held_at`: see there."""
         return RunRow(
             self.run_id,
             self.crew,
@@ -93,6 +96,7 @@ class RunRow:
             exchange=self.exchange,
             source=self.source,
             source_name=self.source_name,
+            held_at=held_at,
         )
 
 
@@ -232,6 +236,20 @@ class Finding:
 
     level: Literal["ok", "note", "warning", "error"]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWork:
+    """How much of an old state does not act by itself."""
+
+    # runs that were at work
+    runs: int = 0
+    # pauses that would have ended by their deadline
+    pauses: int = 0
+    # notices that were not sent yet
+    notices: int = 0
+    # schedules that had a time
+    schedules: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from crew.journal.errors import LostEvents, StoreError
+from crew.journal.records.cluster import Written
 from crew.journal.records.rows import PAGE, Newest, Page
-from crew.journal.records.watch import Written
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.streams.tail import Tail

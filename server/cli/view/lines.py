@@ -13,6 +13,25 @@ ASKS = {
     "approval": "needs your approval",
     "form": "asks you something first",
     "unknown_outcome": "may have acted already",
+    "budget": "is more than is left",
+    "restored": "needs your word before it goes on",
+}
+# what to say, by the kind of the question
+PROMPTS = {
+    "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
+    "approval": "allow it? yes, or no and why",
+    "unknown_outcome": "retry or skip",
+    "restored": "go on? yes, or no to end it",
+    "budget": 'spend more? {"usd": 1} or {"tokens": 5000}, or no',
+    "plan": 'work so? yes, no, what is to be planned otherwise, or tasks as {"JSON": …}',
+}
+# what an answer must be, where its words decide nothing
+CLEAR = {
+    "approval": "say yes, no, or why not (no, because …)",
+    "form": 'fill it in as {"JSON": …}, or say yes or no',
+    "unknown_outcome": "say retry or skip",
+    "restored": "say yes or no",
+    "budget": 'say how much more, as {"usd": 1} or {"tokens": 5000}, or no',
 }
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from crew.journal.query import CallDecision
 from crew.journal.wire import RunEvent
-from server.cli.view.lines import asked_lines, plan_lines
+from server.cli.view.lines import CLEAR, PROMPTS, asked_lines, plan_lines
 from server.cli.view.live import LiveLines
 from server.cli.words import decision_in
 from tools.text.texts import map_texts, visible
@@ -23,20 +23,8 @@ COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 MAX_LINES = 8
 # of text beside the name of a lane, in columns
 LEAST_WIDTH = 20
-# of a pause that asks about calls
-PROMPTS = {
-    "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
-    "approval": "allow it? yes, or no and why",
-    "unknown_outcome": "retry or skip",
-    "plan": 'work so? yes, no, what is to be planned otherwise, or tasks as {"JSON": …}',
-}
-# what an answer must be, where its words decide nothing
-CLEAR = {
-    "approval": "say yes, no, or why not (no, because …)",
-    "form": 'fill it in as {"JSON": …}, or say yes or no',
-    "unknown_outcome": "say retry or skip",
-}
-FILLED = frozenset({"approval", "form", "plan"})
+# questions that are answered by JSON, too
+FILLED = frozenset({"approval", "form", "plan", "budget"})
 # warnings after which an answer is written anew
 ASKED_AGAIN = frozenset({"model_retry", "model_backup"})
 

@@ -166,7 +166,7 @@ async def _asked(
         raise HttpProblem(409, "the run waits for an answer: it cannot be asked anew meanwhile")
     if run_id is not None:
         pause = await pause_at(request, run_id)
-        if pause.metadata.get("question") in ("approval", "unknown_outcome"):
+        if pause.metadata.get("question") in ("approval", "unknown_outcome", "restored"):
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
         return await answer_to(request, run_id, heard.last_words(), deltas=True), None
     return start_from(request, heard, branch, deltas=True)

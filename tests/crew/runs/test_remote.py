@@ -13,8 +13,8 @@ from crew.backends.postgres.schema import prepare
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
 from crew.journal.errors import StoreUnavailable
+from crew.journal.records.cluster import Watch, Written
 from crew.journal.records.rows import FIRST_EPOCH, PAGE, Page, Record, Write
-from crew.journal.records.watch import Watch, Written
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.streams.remote import RemoteTail

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew.journal.records.watch import MAX_TOGETHER, Watch, Written
+from crew.journal.records.cluster import MAX_TOGETHER, Watch, Written
 
 # how many events each notice is about, and whether it has them
 NOTICES = st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=8)

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import NEEDS_CHROMIUM, begin, opened_page
 from tests.support.crews import copy_example, write_crew
+from tests.support.forked import crew as command
+from tests.support.held import HeldModel, at_work
 from tests.support.processes import ServerProcess, client, serving, until
 from tests.support.served_crew import until_status
 
@@ -191,3 +193,22 @@ def test_another_answer_is_tried(browser: Browser, tmp_path: Path):
         expect(page.locator(".speech.mine").last).to_contain_text("six")
         page.get_by_role("button", name="Ask again from here").first.click()
         expect(page.locator(".note.way a")).to_have_count(1)
+
+
+def test_a_run_of_a_backup_is_let_go_on(browser: Browser, tmp_path: Path):
+    """The inbox says since when nothing is known of it; a person lets it go on."""
+    with HeldModel() as model:
+        folder, ids = at_work(tmp_path, model)
+        model.may.set()
+        assert command("restore", folder, tmp_path / "old.db").returncode == 0
+        with serving(folder) as server, opened_page(browser) as page:
+            page.goto(f"{server.url}/inbox")
+            card = page.locator(".asking").filter(has_text="restored")
+            expect(card).to_contain_text("The database was restored from a backup of")
+            expect(card).to_contain_text("may be done a second time")
+            page.screenshot(path=tmp_path / "restored.png", full_page=True)
+            card.get_by_role("button", name="Go on with the run").click()
+            expect(card).to_have_count(0)
+            page.goto(f"{server.url}/runs/{ids['slow']}")
+            expect(page.locator(".chip")).to_have_text("completed")
+        model.shutdown()
