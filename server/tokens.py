@@ -40,6 +40,16 @@ class TokenError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class TicketPlace:
+    """Whose runs a ticket is for that may be shown more than once."""
+
+    # the person; "" for none
+    user_id: str
+    # the conversation; "": all of that person
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ticket:
     """What a caller may do who shows a ticket in place of a token."""
 
@@ -47,6 +57,10 @@ class Ticket:
     run_id: str | None
     # the key by which it starts one, once
     nonce: str
+    # None: it is for one run, or one start
+    place: TicketPlace | None = None
+    # it stands in the address, where others may read it
+    in_url: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,26 @@ class Caller:
     max_priority: int = MAX_PRIORITY
     scopes: frozenset[Scope] = frozenset(SCOPES)
     ticket: Ticket | None = None
+
+    @property
+    def place(self) -> TicketPlace | None:
+        """Whose runs its ticket is for; None: it shows a token, or a ticket for one run."""
+        return self.ticket.place if self.ticket is not None else None
+
+    @property
+    def user_id(self) -> str:
+        """The person whom it speaks for; "" for none."""
+        return self.place.user_id if self.place is not None else self.owner
+
+    @property
+    def limited_as(self) -> str:
+        """The name under which its requests and streams are counted.
+
+        The pages of many people show tickets of one token.
+        """
+        if self.ticket is None or self.place is None:
+            return self.name
+        return f"{self.name}/{self.ticket.nonce}"
 
     def sees(self, owner: str) -> bool:
         """Return whether the runs of an owner are there for it."""

@@ -1,6 +1,6 @@
 // What a tool asks a person, as a form of the page: its JSON schema has no nesting (MCP, elicitation).
 
-import { element, visible } from "./page.js";
+import { element, visible } from "./elements.js";
 
 // the node that shows a form, and what is filled in
 export function formOf({ message, schema, url }) {

@@ -1,7 +1,7 @@
 // Markdown as elements: marked reads it, and only text nodes and a few tags are made of it, so nothing
 // that a model writes is ever HTML.
 
-import { element, visible } from "./page.js";
+import { element, visible } from "./elements.js";
 import { lexer } from "./vendor/marked.esm.js";
 
 const SAFE = /^(https?:|mailto:)/i;

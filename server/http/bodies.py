@@ -22,6 +22,7 @@ MAX_HISTORY = 1000
 MAX_DECISIONS = 1000
 MAX_MESSAGE_BYTES = 100_000
 MAX_METADATA_BYTES = 10_000
+MAX_TICKET_SECONDS = 24 * 3600
 Glob = Annotated[str, Field(min_length=1, max_length=1000)]
 # of a day in UTC, or its beginning
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z"
@@ -246,7 +247,27 @@ class TicketBody(Body):
     """What a ticket is for."""
 
     run_id: Annotated[str, Field(pattern=ID)] | None = None
-    """The run whose events are read; not given: one run is started."""
+    """The run whose events are read; nothing given: one run is started."""
+    scopes: Annotated[list[Literal["read", "run", "answer"]], Field(min_length=1)] | None = None
+    """What may be done by it: `read` and `run` unless given, as far as the token may."""
+    conversation_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The conversation in which runs are started and followed, and no others."""
+    user_id: UserId | None = None
+    """Whose runs they are; the token's owner unless given."""
+    seconds: Annotated[int, Field(ge=1, le=MAX_TICKET_SECONDS), WHOLE] | None = None
+    """Until it ends; an hour unless given."""
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it is for more than one run, or one start."""
+        given = self.scopes, self.conversation_id, self.user_id, self.seconds
+        return any(one is not None for one in given)
+
+    @model_validator(mode="after")
+    def _check_run(self) -> "TicketBody":
+        if self.run_id is not None and self.has_place:
+            raise ValueError("run_id stands alone: such a ticket is for the events of one run")
+        return self
 
 
 class ForkBody(Body):

@@ -34,8 +34,8 @@ def idempotency_key(
     """
     caller, ticket = caller_of(request), caller_of(request).ticket
     own = None
-    if ticket is not None:
-        # a ticket starts one run, and gives one answer, however often it is shown
+    if ticket is not None and ticket.place is None:
+        # a ticket for one start starts one run, and gives one answer, however often it is shown
         own = ticket_key(ticket)
         if isinstance(asked, ResumeRequest):
             own = f"{own}:answer"
@@ -82,7 +82,7 @@ def _asked(query: Query, given: Sequence[GivenAttachment], caller: Caller) -> li
     # what is given counts, and not under which id it is kept
     fields.pop("attachments")
     more: dict[str, Any] = {}
-    if user_id != caller.owner:
+    if user_id != caller.user_id:
         more["user_id"] = user_id
     if conversation_id:
         more["conversation_id"] = conversation_id
@@ -110,5 +110,7 @@ def ticket_key(ticket: Ticket) -> str:
 
 
 def owned_key(caller: Caller, key: str) -> str:
-    """Return a key as it is kept: each owner has keys of its own."""
+    """Return a key as it is kept: each owner has keys of its own, and each place of tickets."""
+    if (place := caller.place) is not None:
+        return f"{caller.owner}:{to_json([place.user_id, place.conversation_id]).decode()}:{key}"
     return f"{caller.owner}:{key}"

@@ -34,6 +34,11 @@ STREAM = "/api/crew/stream"
 HOOKS = "/api/crew/hooks/"
 # what a ticket opens
 STREAMS = re.compile(rf"{STREAM}|/api/crew/runs/[^/]+/events")
+# what one opens that is shown as a token
+OF_PLACE = re.compile(
+    rf"(?:GET|POST) {STREAM}|POST /api/crew/(?:run|runs|runs/[^/]+/(?:resume|cancel|retry))"
+    r"|GET /api/crew/(?:runs/[^/]+|runs/[^/]+/events|conversations/[^/]+)"
+)
 UNAUTHORIZED = (
     "Authorization: send `Authorization: Bearer TOKEN` with a token of this server; an EventSource "
     "shows a ticket of POST /api/crew/tickets"
@@ -122,6 +127,9 @@ class AccessGuard:
                 raise HttpProblem(401, "ticket: is none of this server's, or too old")
             self._let_in(request, caller, None)
             return None
+        if (caller := self._with_ticket(request, path)) is not None:
+            self._let_in(request, caller, None)
+            return None
         if not self.authenticator.tokens.are_needed:
             token: Token = self.authenticator.tokens.anonymous
             self._let_in(request, token.caller, token)
@@ -141,8 +149,18 @@ class AccessGuard:
             return None
         return self._ask(request.headers, path)
 
+    def _with_ticket(self, request: HTTPConnection, path: str) -> Caller | None:
+        """Return who shows a ticket as a token; None: nobody does. Raises HttpProblem."""
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or given.count(".") != 1:
+            return None
+        caller = read_ticket(self.authenticator.tokens, given.strip(), in_url=False)
+        if caller is not None and OF_PLACE.fullmatch(f"{request.scope['method']} {path}") is None:
+            raise HttpProblem(403, "ticket: it opens runs and their conversation, nothing else")
+        return caller
+
     def _let_in(self, request: HTTPConnection, caller: Caller, token: Token | None) -> None:
-        self.limits.take_request(f"token {caller.name}")
+        self.limits.take_request(f"token {caller.limited_as}")
         request.state.caller, request.state.token = caller, token
 
     def _ask(self, headers: Headers, path: str) -> Response:

@@ -51,10 +51,10 @@ def user_of(request: Request, given: str | None) -> str:
     """
     caller = caller_of(request)
     if given is None:
-        return caller.owner
+        return caller.user_id
     if (error := user_id_error(given)) is not None:
         raise bad_request([("user_id", error)])
-    if given != caller.owner and "act_as" not in caller.scopes:
+    if given != caller.user_id and "act_as" not in caller.scopes:
         text = "this token is for another user; to name one it needs the scope 'act_as'"
         raise HttpProblem(403, f"user_id: {text}", [("user_id", text)])
     return given
@@ -79,8 +79,32 @@ async def own_run(request: Request, run_id: str) -> RunRow:
     if ID.fullmatch(run_id) is None:
         raise UnknownRun(run_id)
     row = await services_of(request).runs.row(run_id)
-    # a ticket for a run was made by one who sees it
-    has_ticket = caller.ticket is not None and caller.ticket.run_id == run_id
-    if not (has_ticket or caller.sees(row.owner)):
+    if not _sees(caller, row):
         raise UnknownRun(run_id)
     return row
+
+
+def _sees(caller: Caller, row: RunRow) -> bool:
+    """Return whether a run is there for a caller."""
+    ticket = caller.ticket
+    if ticket is not None and ticket.run_id == row.run_id:
+        # it was made by one who sees the run
+        return True
+    if (place := caller.place) is None:
+        return caller.sees(row.owner)
+    if row.owner != caller.owner or row.user_id != place.user_id:
+        return False
+    return place.conversation_id in ("", row.conversation_id)
+
+
+def conversation_of(caller: Caller, given: str | None) -> str:
+    """Return the conversation that a start is for; "" for none.
+
+    Raises:
+        HttpProblem: the caller's ticket is for another one.
+    """
+    bound = caller.place.conversation_id if caller.place is not None else ""
+    if bound and given not in (None, bound):
+        text = "this ticket is for another conversation"
+        raise HttpProblem(403, f"conversation_id: {text}", [("conversation_id", text)])
+    return bound or given or ""

@@ -7,7 +7,7 @@ from crew.journal.records.conversations import Conversation
 from crew.runs.conversations.conversations import Conversations, as_markdown
 from crew.runs.errors import NoConversations, UnknownConversation
 from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
-from server.http.callers.rights import ID, user_of
+from server.http.callers.rights import ID, caller_of, user_of
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.reading import parse_body
@@ -144,4 +144,7 @@ def _id_of(request: Request) -> str:
     # no store is asked for what cannot be an id: PostgreSQL takes no NUL
     if ID.fullmatch(conversation_id) is None:
         raise UnknownConversation(conversation_id[:128])
+    place = caller_of(request).place
+    if place is not None and place.conversation_id not in ("", conversation_id):
+        raise UnknownConversation(conversation_id)
     return conversation_id

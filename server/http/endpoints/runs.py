@@ -56,7 +56,7 @@ async def stream(request: Request) -> EventStream | Response:
         run_id, deltas = followed
         await own_stream(request, run_id)
         return open_stream(request, run_id, 0, EventForm(run_id), deltas=deltas)
-    token_limits(request).check_stream(caller_of(request).name)
+    token_limits(request).check_stream(caller_of(request).limited_as)
     started = await start_requested(request)
     return open_stream(
         request,

@@ -102,6 +102,9 @@ async def start_or_resume(
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 row = await (own_run if caller.ticket is None else own_stream)(request, run_id)
+                if answer.decides and caller.ticket is not None and caller.ticket.in_url:
+                    text = "it is in the address: a decision is a POST that shows it as a token"
+                    raise HttpProblem(403, f"ticket: {text}")
                 key, deltas = own_key or idempotency_key(request, wanted), answer.deltas
                 answer = await answer_with_attached(request, row, wanted, key)
                 is_post = request.method == "POST"
@@ -149,7 +152,7 @@ async def _attach(
 async def own_stream(request: Request, run_id: str) -> RunRow:
     """Return a run that the caller, or its ticket, may follow; raises UnknownRun."""
     row, ticket = await own_run(request, run_id), caller_of(request).ticket
-    if ticket is None or ticket.run_id == run_id:
+    if ticket is None or ticket.place is not None or ticket.run_id == run_id:
         return row
     if ticket.run_id is None:
         # one that it has started
@@ -172,7 +175,8 @@ def open_stream(
     headers: Sequence[tuple[bytes, bytes]] = (),
 ) -> EventStream:
     """Return a stream of the caller, see EventStream; raises HttpProblem for too many."""
-    services, limits, name = services_of(request), token_limits(request), caller_of(request).name
+    services, limits = services_of(request), token_limits(request)
+    name = caller_of(request).limited_as
     limits.check_stream(name)
     return EventStream(
         services.runs,
