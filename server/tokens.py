@@ -41,7 +41,7 @@ class TokenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TicketPlace:
-    """Whose runs a ticket is for that may be shown more than once."""
+    """The runs that a ticket is for which may be shown more than once."""
 
     # the person; "" for none
     user_id: str
@@ -78,12 +78,12 @@ class Caller:
 
     @property
     def place(self) -> TicketPlace | None:
-        """Whose runs its ticket is for; None: it shows a token, or a ticket for one run."""
+        """The runs of its ticket; None: it shows a token, or a ticket for one run."""
         return self.ticket.place if self.ticket is not None else None
 
     @property
     def user_id(self) -> str:
-        """The person whom it speaks for; "" for none."""
+        """The person that it speaks for; "" for none."""
         return self.place.user_id if self.place is not None else self.owner
 
     @property

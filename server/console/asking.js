@@ -1,7 +1,7 @@
 // What a run asks a person, and the ways to answer it: the same card on a run's page and in the inbox.
 
 import { parse, post } from "./api.js";
-import { formOf } from "./forms.js";
+import { formOf } from "./shared/forms.js";
 import { age, button, clock, element, json, seconds, sendOnEnter, visible } from "./page.js";
 import { t } from "./words.js";
 

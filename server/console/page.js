@@ -1,9 +1,9 @@
 // What the modules of the console share: elements, text that hides nothing, times and numbers.
 
-import { element } from "./elements.js";
+import { element } from "./shared/elements.js";
 import { locale, t } from "./words.js";
 
-export { element, json, sendOnEnter, shape, visible } from "./elements.js";
+export { element, json, sendOnEnter, shape, visible } from "./shared/elements.js";
 
 // until the next frame, or soon where the page is not shown and there is none
 export const frame = () =>

@@ -2,7 +2,7 @@
 
 import { askingCard } from "./asking.js";
 import { attachedTo } from "./attached.js";
-import { markdown } from "./markdown.js";
+import { markdown } from "./shared/markdown.js";
 import { sources } from "./pages/documents.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
 import { PlanGraph } from "./plan.js";

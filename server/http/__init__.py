@@ -5,5 +5,5 @@ from it), `app` (middleware, start and stop), `services` (what endpoints share),
 `requests`, `idempotency`, `parameters`, `bodies` and `reading` (what clients send),
 `responses`, `errors` (problem documents), `overload` (no new runs while there is too much to do),
 `door` (other protocols), `access` (of every answer: its id, its headers, its line in the log),
-`callers` (who may do what), `sse`, `openapi` (all of it, described).
+`callers` (who may do what), `pages` (what browsers load), `sse`, `openapi` (all of it, described).
 """

@@ -5,16 +5,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from crew.crew import Crew
 from crew.database import Database, sqlite_path
@@ -36,6 +32,8 @@ from server.http.errors import EXCEPTION_HANDLERS
 from server.http.openapi.document import openapi_document
 from server.http.operations import routes_of
 from server.http.overload import Admission, Overload
+from server.http.pages.chat import chat_routes
+from server.http.pages.console import console_files, console_routes
 from server.http.services import Services
 from server.identity import Oidc
 from server.settings import ServerSettings
@@ -45,19 +43,6 @@ log = logging.getLogger(__name__)
 
 # how often a replica looks whether there are workers
 LOOK_SECONDS = 5.0
-CONSOLE = Path(__file__).parent.parent / "console"
-# of the console, each with its own address
-PAGES = (
-    *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/documents", "/costs", "/crew"),
-    *("/search", "/compare", "/automation", "/audit", "/revisions"),
-    *("/conversations", "/conversations/{conversation_id}"),
-)
-CONSOLE_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-    ),
-    "Cache-Control": "no-cache",
-}
 CORS_REQUEST_HEADERS = [
     "Authorization",
     "Content-Type",
@@ -252,13 +237,9 @@ async def _log_missing_workers(queue: Queue) -> None:
 
 def _routes() -> list[Route | Mount]:
     return [
-        *(Route(path, _console) for path in PAGES),
+        *console_routes(),
         Route(session.SESSION, session.begin_session, methods=["POST"]),
         *routes_of(OPERATIONS),
-        Mount("/console", StaticFiles(directory=CONSOLE)),
+        *chat_routes(),
+        console_files(),
     ]
-
-
-async def _console(request: Request) -> Response:
-    """Answer GET / and the addresses of the other pages: the web console."""
-    return FileResponse(CONSOLE / "index.html", headers=CONSOLE_HEADERS)

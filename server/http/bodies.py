@@ -246,6 +246,10 @@ class ItemBody(Body):
 class TicketBody(Body):
     """What a ticket is for."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"dependentSchemas": {"run_id": {"maxProperties": 1}}}
+    )
+
     run_id: Annotated[str, Field(pattern=ID)] | None = None
     """The run whose events are read; nothing given: one run is started."""
     scopes: Annotated[list[Literal["read", "run", "answer"]], Field(min_length=1)] | None = None
@@ -265,7 +269,7 @@ class TicketBody(Body):
 
     @model_validator(mode="after")
     def _check_run(self) -> "TicketBody":
-        if self.run_id is not None and self.has_place:
+        if "run_id" in self.model_fields_set and len(self.model_fields_set) > 1:
             raise ValueError("run_id stands alone: such a ticket is for the events of one run")
         return self
 

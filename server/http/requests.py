@@ -20,7 +20,7 @@ from crew.journal.query import (
 )
 from crew.runs.documents.attaching import GivenAttachment
 from server.http.bodies import AnswerBody, AttachmentBody, QueryBody, StartBody
-from server.http.callers.rights import conversation_of, user_of
+from server.http.callers.rights import bound_conversation, user_of
 from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import TICKET, parse_parameters
 from server.http.reading import check_body, parse_body, parse_json, read_json
@@ -102,7 +102,7 @@ def start_of(
     if not body.query and not body.attachments:
         raise bad_request([("query", "is missing")])
     check_length(body.query, settings)
-    if conversation_of(caller, body.conversation_id) and body.history:
+    if bound_conversation(caller, body.conversation_id) and body.history:
         raise bad_request([("history", "is that of the conversation, when one is given")])
     start = body.resume_agent_id
     if start is not None and start not in agents:
@@ -112,7 +112,7 @@ def start_of(
         raise HttpProblem(403, f"resume_agent_id: {text}", [("resume_agent_id", text)])
     history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
     priority = _priority(body, caller)
-    conversation_id, model = conversation_of(caller, body.conversation_id), body.model or ""
+    conversation_id, model = bound_conversation(caller, body.conversation_id), body.model or ""
     if model and model not in settings.client_models:
         raise bad_request([("model", f"settings.client_models does not name {model!r}")])
     query = Query(

@@ -11,9 +11,11 @@ from starlette.routing import Route
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.wire import events_lost, gap, ping
-from server.http.app import PAGES, _routes
+from server.http.app import _routes
 from server.http.openapi.document import openapi_document
 from server.http.openapi.events import METADATA
+from server.http.pages.chat import OPEN_PATHS
+from server.http.pages.console import PAGES
 from tests.crew.engine.test_agent_tools import helping
 from tests.crew.engine.test_untrusted import reading
 from tests.crew.memory.test_core_runs import EDITING, remembering
@@ -29,7 +31,8 @@ TOKEN = "admin-0123456789abcdef"
 CONFIG = Path(__file__).parent / "schemathesis.toml"
 BUSY = "as many runs as it can carry"
 # pages, and not for programs
-NOT_DESCRIBED = {("POST", "/session")} | {("GET", path) for path in PAGES}
+PUBLIC = {*OPEN_PATHS, "/chat", "/console/client.js"}
+NOT_DESCRIBED = {("POST", "/session")} | {("GET", path) for path in {*PAGES, *PUBLIC}}
 
 
 def test_schemathesis(tmp_path: Path):

@@ -3,7 +3,7 @@
 import { call, every, get, post, start } from "../api.js";
 import { askingCard } from "../asking.js";
 import { attachedTo, ImageField } from "../attached.js";
-import { markdown } from "../markdown.js";
+import { markdown } from "../shared/markdown.js";
 import { collection } from "./documents.js";
 import { button, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
 import { t } from "../words.js";

@@ -2,7 +2,7 @@
 
 import { every, get } from "../api.js";
 import { askingCard } from "../asking.js";
-import { markdown } from "../markdown.js";
+import { markdown } from "../shared/markdown.js";
 import { button, element, link, visible } from "../page.js";
 import { t } from "../words.js";
 

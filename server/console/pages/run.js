@@ -1,6 +1,6 @@
 // The page of one run: its conversation, the way it took, its times; it comes back after anything.
 
-import { events, every, get, persist, post, start } from "../api.js";
+import { every, get, patient, post, start } from "../api.js";
 import { Graph } from "../graph.js";
 import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "../page.js";
@@ -58,13 +58,13 @@ class RunPage {
   async follow() {
     this.graph.load().catch(() => {});
     every(1000, async () => this.tick(), this.signal);
-    const lost = () => this.tell(t("The connection is lost; trying again"));
+    const crew = patient(() => this.tell(t("The connection is lost; trying again")));
     for (;;) {
-      for await (const event of events(this.run.run_id, this.after, this.signal, lost)) this.take(event);
+      for await (const event of crew.follow(this.run.run_id, { after: this.after, signal: this.signal })) this.take(event);
       // what is shown late must not be newer than how the run stands
       await this.drained;
-      const run = await persist(() => get(`/runs/${this.run.run_id}`), this.signal, lost);
-      if (run === null || this.signal.aborted) return;
+      if (this.signal.aborted) return;
+      const run = await crew.run(this.run.run_id, { signal: this.signal });
       this.tell("");
       this.run = run;
       this.showHead();

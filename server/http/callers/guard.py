@@ -19,12 +19,13 @@ from server.http.callers.session import COOKIE, SESSION, ask_for_token, open_ses
 from server.http.callers.tickets import read_ticket
 from server.http.door import Door
 from server.http.errors import HttpProblem, ProblemResponse
+from server.http.pages.chat import OPEN_PATHS
 from server.settings import ServerSettings
 from server.tokens import Caller, Token
 
 HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 PROBES = frozenset({"/health", "/ready"})
-OPEN = PROBES | {SESSION}
+OPEN = PROBES | {SESSION} | OPEN_PATHS
 CONSOLE = "/"
 # in the scope: the address of the other end of the connection, which may be a proxy's
 PEER = "crew.peer"
@@ -150,7 +151,7 @@ class AccessGuard:
         return self._ask(request.headers, path)
 
     def _with_ticket(self, request: HTTPConnection, path: str) -> Caller | None:
-        """Return who shows a ticket as a token; None: nobody does. Raises HttpProblem."""
+        """Return who shows a ticket as a token, or None. Raises HttpProblem."""
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or given.count(".") != 1:
             return None

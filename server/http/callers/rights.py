@@ -97,7 +97,7 @@ def _sees(caller: Caller, row: RunRow) -> bool:
     return place.conversation_id in ("", row.conversation_id)
 
 
-def conversation_of(caller: Caller, given: str | None) -> str:
+def bound_conversation(caller: Caller, given: str | None) -> str:
     """Return the conversation that a start is for; "" for none.
 
     Raises:

@@ -36,7 +36,7 @@ def make_place_ticket(
 
     Args:
         token: that it is made with.
-        place: whose runs.
+        place: the person, or the conversation.
         scopes: what may be done; no more than the token may.
         seconds: until it ends.
     """

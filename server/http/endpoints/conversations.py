@@ -135,7 +135,7 @@ def _begun(made: Conversation) -> Response:
 def _conversations(request: Request) -> Conversations:
     services = services_of(request)
     if services.runs.crew.config.conversations is None:
-        raise HttpProblem(404, str(NoConversations()))
+        raise HttpProblem(404, str(NoConversations()), more={"code": "no-conversations"})
     return services.runs.conversations
 
 

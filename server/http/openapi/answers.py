@@ -332,6 +332,8 @@ class ProblemAnswer(TypedDict):
     errors: NotRequired[list[FieldError]]
     # of the crew's files
     problems: NotRequired[list[dict[str, Any]]]
+    # of the kind of problem, where a program may want to know it
+    code: NotRequired[str]
     # the run that keeps a conversation busy, and what it asks
     run_id: NotRequired[str]
     asks: NotRequired[str]

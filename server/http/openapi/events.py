@@ -137,6 +137,13 @@ class PlanEndMetadata(Metadata):
     skipped: list[str]
 
 
+class RestoredDocument(TypedDict):
+    """The backup from which a run has come back."""
+
+    taken_at: Time
+    text: str
+
+
 class PauseMetadata(Metadata):
     """The run waits for a person."""
 
@@ -147,6 +154,10 @@ class PauseMetadata(Metadata):
     form: NotRequired[FormDocument]
     # of a plan: how often words may still have it made anew
     words_left: NotRequired[int]
+    # of a budget that has no room
+    budget: NotRequired[dict[str, Any]]
+    # of a run that was at work when the backup was taken that is the database now
+    restored: NotRequired[RestoredDocument]
     answer_until: NotRequired[Time]
 
 

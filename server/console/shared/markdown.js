@@ -2,7 +2,7 @@
 // that a model writes is ever HTML.
 
 import { element, visible } from "./elements.js";
-import { lexer } from "./vendor/marked.esm.js";
+import { lexer } from "../vendor/marked.esm.js";
 
 const SAFE = /^(https?:|mailto:)/i;
 const PLAIN = { strong: "strong", em: "em", del: "del", blockquote: "blockquote", paragraph: "p" };

@@ -1,0 +1,1 @@
+"""What browsers load: the pages of the `console`, and the `chat`."""
