@@ -2,6 +2,8 @@
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -207,6 +209,16 @@ class CrewClient:
         """Return a run with its result; raises ClientError."""
         document: dict[str, Any] = await self.read(f"{API}/runs/{quote(run_id, safe='')}")
         return document
+
+    async def clock(self) -> datetime:
+        """Return the server's time, in whole seconds; raises ClientError."""
+        try:
+            response = await self._http.get("/health")
+            return parsedate_to_datetime(response.headers["date"])
+        except httpx2.HTTPError as error:
+            raise ClientError(f"{self.url} does not answer: {_text(error)}") from None
+        except (KeyError, ValueError):
+            raise ClientError("the answer has no date: is it a crew's server?") from None
 
     async def read(self, path: str, **parameters: Any) -> Any:
         """Return the JSON of an address; raises ClientError."""

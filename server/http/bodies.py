@@ -279,6 +279,10 @@ class ForkBody(Body):
 
     after: Annotated[int, Field(ge=1, lt=2**53), WHOLE]
     """The `seq` of the last event that the new run has too."""
+    says: Text | None = None
+    """What the agent says instead, where that event is an agent's answer."""
+    current: bool = False
+    """It goes on with the crew that is served now, and not with that of the run."""
 
 
 class ReplayBody(Body):

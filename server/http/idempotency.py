@@ -12,6 +12,7 @@ from starlette.requests import Request
 from crew.journal.query import Answer, IdempotencyKey, Query
 from crew.runs.documents.attaching import GivenAttachment
 from crew.runs.documents.library import digest_of_bytes
+from crew.runs.forks import ForkPoint
 from server.http.callers.rights import caller_of
 from server.http.errors import bad_request
 from server.http.parameters import IDEMPOTENCY_KEY
@@ -46,8 +47,8 @@ def idempotency_key(
     match asked:
         case ResumeRequest(run_id, answer, given):
             fingerprint = to_json([run_id, _answered(answer, given)])
-        case ForkRequest(run_id, after):
-            fingerprint = to_json([run_id, after])
+        case ForkRequest(run_id, point):
+            fingerprint = to_json([run_id, *_forked(point)])
         case StartRequest(query, given):
             fingerprint = to_json([None, *_asked(query, given, caller)])
         case Query():
@@ -91,6 +92,12 @@ def _asked(query: Query, given: Sequence[GivenAttachment], caller: Caller) -> li
     if given:
         more["attachments"] = _digests(given)
     return [fields, more] if more else [fields]
+
+
+def _forked(point: ForkPoint) -> list[Any]:
+    """Return what of a fork makes it another one; in the form of versions without other words."""
+    more = [point.says, point.is_on_current]
+    return [point.after, *more] if any(more) else [point.after]
 
 
 def _answered(answer: Answer, given: Sequence[GivenAttachment]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from crew.journal.query import (
     Source,
 )
 from crew.runs.documents.attaching import GivenAttachment
+from crew.runs.forks import ForkPoint
 from server.http.bodies import AnswerBody, AttachmentBody, QueryBody, StartBody
 from server.http.callers.rights import bound_conversation, user_of
 from server.http.errors import HttpProblem, bad_request
@@ -51,7 +52,7 @@ class ForkRequest:
     """Another run is to begin with a run's first events."""
 
     run_id: str
-    after: int
+    point: ForkPoint
 
 
 RunRequest = StartRequest | ResumeRequest

@@ -23,9 +23,11 @@ from crew.errors import CrewError
 from crew.journal.records.rows import Finding
 from crew.routing.rules import AgentAnswer
 from crew.runs.upkeep.storage import reach_text
-from server.cli.exits import HERE, Exit, Folder
+from server.cli.exits import HERE, Exit
 from server.cli.hints import quoted
 from server.cli.opening import guard_process
+from server.cli.served.examining import examine_server
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.settings import ServerSettings
 from tools.text.texts import visible
 
@@ -41,20 +43,28 @@ MARKS = {
 
 
 def doctor(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     database: Annotated[
         bool, typer.Option("--database", help="Look only at the database.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Look at a crew's files, providers, script and database; say what may lose or refuse runs.
 
-    Asks each provider for its models, with its key. Ends with 1 where something must be mended
-    first.
+    Asks each provider for its models, with its key. Of a server: its version, clock, crew,
+    providers and store, and what the token may. Ends with 1 where something must be mended first.
 
     Example: [bold]crew doctor examples/it-support --database[/]
     """
-    findings = [] if database else _files(folder)
-    findings += asyncio.run(_database(folder))
+    if (target := chosen_target(server, profile, folder)) is not None:
+        if database:
+            raise typer.BadParameter("it looks at that of a folder", param_hint="--database")
+        findings = examine_server(target)
+    else:
+        home = folder or HERE
+        findings = [] if database else _files(home)
+        findings += asyncio.run(_database(home))
     console = Console(highlight=False)
     for one in findings:
         console.print(

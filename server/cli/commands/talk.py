@@ -3,27 +3,30 @@
 import asyncio
 import sys
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
 from crew.errors import CrewError
-from crew.journal.query import Query, text_error
+from crew.journal.query import Query
 from crew.journal.records.rows import RunRow
 from crew.runs.chores.chores import Chores
 from crew.runs.errors import NoConversations
 from crew.runs.run import new_run_id
 from crew.runs.runs import Runs
-from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
+from server.cli.exits import HERE, Exit, exit_code_of, fail
 from server.cli.opening import load, open_runs
 from server.cli.options import Provider, User, checked_id
+from server.cli.playing.asking import typed_lines
 from server.cli.playing.play import play_in
+from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
+from server.cli.served.talking import talk_served
 from server.cli.view.output import Output
-from tools.handlers.threads import call_in_thread
 from tools.text.texts import visible
 
 
 def talk(
-    folder: Folder = HERE,
+    folder: GivenFolder = None,
     conversation_id: Annotated[
         str | None,
         typer.Option(
@@ -39,6 +42,8 @@ def talk(
     as_lines: Annotated[
         bool, typer.Option("--json", help="Print the events as JSON, one a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Talk with a crew: each line is a query of one conversation, which it knows.
 
@@ -46,6 +51,11 @@ def talk(
 
     Example: [bold]crew talk examples/conversation --user ann[/]
     """
+    if (target := chosen_target(server, profile, folder)) is not None:
+        if provider is not None:
+            fail("--provider: the server has its own", Exit.USAGE)
+        talk_served(target, conversation_id or uuid4().hex, user_id, as_lines=as_lines)
+    folder = folder or HERE
     crew = load(folder, provider)
     if crew.config.conversations is None:
         fail(str(NoConversations()), Exit.USAGE)
@@ -67,13 +77,8 @@ async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) 
         await runs.documents.sync()
         if runs.queue is None and (runs.crew.documents or runs.crew.embeddings):
             doing = asyncio.create_task(chores.drain())
-        while (text := await _line(output)) is not None:
-            if not text.strip():
-                continue
-            if (wrong := text_error(text)) is not None:
-                print(f"crew: the line {wrong}", file=sys.stderr)
-                continue
-            query = Query(text.strip(), user_id=user_id, conversation_id=conversation_id)
+        async for text in typed_lines(output):
+            query = Query(text, user_id=user_id, conversation_id=conversation_id)
             try:
                 row = await play_in(runs, query, output)
             except CrewError as error:
@@ -85,19 +90,3 @@ async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) 
             await doing
             await chores.drain()
     return row
-
-
-async def _line(output: Output) -> str | None:
-    """Return the next line of the person, or of stdin; None at its end."""
-    if not sys.stdin.isatty():
-        line: str = await call_in_thread(sys.stdin.readline)
-        return line.rstrip("\n") if line else None
-    try:
-        # in a daemon thread: Ctrl-C must not wait for Enter
-        text: str = await call_in_thread(lambda: output.console.input("[bold]you>[/] "))
-        return text
-    except (asyncio.CancelledError, EOFError):
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
-        output.console.print()
-        return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from crew.journal.query import Answer, CallDecision
+from crew.journal.query import Answer, CallDecision, text_error
 from crew.journal.wire import RunEvent
 from server.cli.exits import Exit, fail
 from server.cli.view.output import Output
@@ -104,3 +104,30 @@ def read_query(limit: int) -> str:
         return content.decode().rstrip("\n")
     except UnicodeDecodeError:
         fail("QUERY: stdin is not valid UTF-8", Exit.USAGE)
+
+
+async def typed_lines(output: Output) -> AsyncIterator[str]:
+    """Yield what a person types, or stdin has, line by line; what cannot be a query is refused."""
+    while (text := await _line(output)) is not None:
+        if not text.strip():
+            continue
+        if (wrong := text_error(text)) is not None:
+            print(f"crew: the line {wrong}", file=sys.stderr)
+            continue
+        yield text.strip()
+
+
+async def _line(output: Output) -> str | None:
+    """Return the next line of the person, or of stdin; None at its end."""
+    if not sys.stdin.isatty():
+        line: str = await call_in_thread(sys.stdin.readline)
+        return line.rstrip("\n") if line else None
+    try:
+        # in a daemon thread: Ctrl-C must not wait for Enter
+        text: str = await call_in_thread(lambda: output.console.input("[bold]you>[/] "))
+        return text
+    except (asyncio.CancelledError, EOFError):
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        output.console.print()
+        return None

@@ -21,26 +21,29 @@ from crew.journal.store import RunStore
 from crew.rehearsal.replaying.trail import shown_arguments
 from crew.runs.forks import ForkPoint
 from crew.runs.runs import Runs
-from server.cli.exits import Exit, Folder, fail
+from server.cli.exits import Exit, fail
 from server.cli.opening import guard_process, load, open_runs, open_to_look
 from server.cli.playing.answers import answer_of, parse_call_decision
 from server.cli.playing.local_runs import play_to_end
 from server.cli.playing.play import CopiedRun
 from server.cli.replayed.changed import WrongChange, changed_sources
 from server.cli.replayed.versions import UnknownVersion, opened_version, revision_of
+from server.cli.served.forking import event_line, fork_served, refuse_acting_again
+from server.cli.served.options import GivenFolder, Profile, Server, place_arguments
 from server.cli.stored import find_run
 from tools.clock import rfc3339
-from tools.text.texts import visible
-
-# characters of an event that are printed
-MAX_SHOWN = 100
 
 
 def fork(
-    folder: Folder,
+    folder: GivenFolder = None,
     run_id: Annotated[
-        str, typer.Argument(metavar="RUN", help="The run: its id, the beginning of it, or last.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="The run: its id, the beginning of it, or last.",
+            show_default=False,
+        ),
+    ] = None,
     at: Annotated[
         int | None,
         typer.Option(
@@ -93,6 +96,8 @@ def fork(
     as_lines: Annotated[
         bool, typer.Option("--json", help="Print the events as JSON, one a line.")
     ] = False,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Begin a run as a copy of another one's first events, and go on another way.
 
@@ -106,17 +111,22 @@ def fork(
     is_answered = answer is not None or decision is not None or bool(decisions)
     if say is not None and is_answered:
         raise typer.BadParameter("an agent says it, or a person answers", param_hint="--say")
+    person = answer_of(answer or "", decision, decisions) if is_answered else None
+    target, folder, (run_id,) = place_arguments(server, profile, folder, run_id)
+    if run_id is None:
+        raise typer.BadParameter("say which run", param_hint="RUN")
+    if target is not None:
+        if dry or on or values:
+            fail("--dry, --on and --set go with a folder; not with a server", Exit.USAGE)
+        fork_served(target, run_id, ForkPoint(at or 0, say), person, agrees, as_lines=as_lines)
     if at is None:
         guard_process()
         asyncio.run(_print_events(_open(folder), run_id))
         return
-    person = answer_of(answer or "", decision, decisions) if is_answered else None
     crew = load(folder, None, dry=dry)
     wanted = asyncio.run(_find(_open(folder), crew, folder, run_id, at, values or (), on))
-    if not (dry or agrees) and wanted.once:
-        shown = "".join(f"\n  {visible(one)}" for one in wanted.once)
-        text = f"behind event {at} the run has called what acts once, and may call it again:{shown}"
-        fail(f"{text}\ngive --yes, or --dry", Exit.USAGE)
+    if not (dry or agrees):
+        refuse_acting_again(at, wanted.once, "--yes, or --dry")
     point = ForkPoint(
         at - 1 if person is not None and wanted.is_answer else at,
         say,
@@ -137,9 +147,7 @@ async def _print_events(store: RunStore, name: str) -> None:
         await store.aclose()
     for record in records:
         event = from_json(record.public)
-        text = " ".join(event["content"].split())[:MAX_SHOWN]
-        who = event["metadata"].get("agent_id") or ""
-        print(visible(f"{record.seq:>4}  {event['type']:<15} {who:<12} {text}".rstrip()))
+        print(event_line(record.seq, event["type"], event["content"], event["metadata"]))
 
 
 def _open(folder: Path) -> RunStore:

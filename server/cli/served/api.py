@@ -2,6 +2,8 @@
 
 import contextlib
 import importlib
+import importlib.metadata
+import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +21,8 @@ from tools.text.texts import visible
 
 # by which this process calls itself
 LOCAL_URL = "http://localhost"
+# what a server says of an address that it does not have
+NO_OPERATION = re.compile(rf"[A-Z]+ {API}\S*: (?:Not Found|Method Not Allowed)")
 
 
 class Api:
@@ -40,14 +44,22 @@ class Api:
         try:
             return self.portal.call(send)
         except ClientError as error:
-            fail_for(self.client.url, error)
+            self._fail(error)
 
     def find_run(self, text: str) -> str:
         """Return the id of the run that a person means; see `find_served_run`."""
         try:
             return self.portal.call(find_served_run, self.client, text)
         except ClientError as error:
-            fail_for(self.client.url, error)
+            self._fail(error)
+
+    def _fail(self, error: ClientError) -> NoReturn:
+        """Say why a request has failed, and end; of another version, which ones they are."""
+        if NO_OPERATION.fullmatch(error.detail):
+            version = self.portal.call(self.client.read, "/health").get("version")
+            here = importlib.metadata.version("crewline")
+            fail(f"the server is {version}, and this command is of {here}: {error.detail}")
+        fail_for(self.client.url, error)
 
 
 async def find_served_run(client: CrewClient, text: str) -> str:
@@ -125,4 +137,20 @@ async def remote_client(target: Target) -> AsyncIterator[CrewClient]:
         patience_seconds=None if is_terminal else PATIENCE_SECONDS,
         waits=say,
     ) as client:
+        say_target(target, await _name_at(client))
         yield client
+
+
+def say_target(target: Target, name: str = "") -> None:
+    """Say on standard error which server is meant, and as whom it is asked."""
+    facts = [target.name, target.url, f"as {name}" if name else ""]
+    print(visible(", ".join(one for one in facts if one)), file=sys.stderr)
+
+
+async def _name_at(client: CrewClient) -> str:
+    """Return the name of the token that is shown; "" where the server does not say it."""
+    try:
+        return str((await client.read(f"{API}"))["caller"]["name"])
+    except ClientError:
+        # what is wrong is said of what is wanted
+        return ""

@@ -32,17 +32,17 @@ def run_served(
         as_lines: print JSON, one event a line.
         detach: print the id, and leave it.
     """
-    _end(asyncio.run(_run(target, dict(body), as_lines=as_lines, detach=detach)))
+    end_as(asyncio.run(_run(target, dict(body), as_lines=as_lines, detach=detach)))
 
 
 def retry_served(target: Target, run_id: str, *, as_lines: bool) -> NoReturn:
     """Go on with a failed run at a server, and show what follows."""
-    _end(asyncio.run(_retry(target, run_id, as_lines=as_lines)))
+    end_as(asyncio.run(_retry(target, run_id, as_lines=as_lines)))
 
 
 def answer_served(target: Target, run_id: str, answer: Answer, *, as_lines: bool) -> NoReturn:
     """Answer a paused run at a server, and show what follows."""
-    _end(asyncio.run(_answer(target, run_id, answer, as_lines=as_lines)))
+    end_as(asyncio.run(_answer(target, run_id, answer, as_lines=as_lines)))
 
 
 def answer_body(answer: Answer) -> dict[str, Any]:
@@ -60,7 +60,8 @@ def answer_body(answer: Answer) -> dict[str, Any]:
     return body
 
 
-def _end(run: Mapping[str, Any] | None) -> NoReturn:
+def end_as(run: Mapping[str, Any] | None) -> NoReturn:
+    """End the command as a run has ended; None: it was left."""
     raise typer.Exit(0 if run is None else exit_code_of(run["status"], run["reason"]))
 
 
@@ -72,13 +73,13 @@ async def _run(
     async with remote_client(target) as client:
         try:
             query = body.pop("query")
-            run_id = await client.start(query, **body, deltas=_shows_deltas(output))
+            run_id = await client.start(query, **body, deltas=shows_deltas(output))
         except ClientError as error:
             fail_for(client.url, error)
         if detach:
             print(run_id)
             return None
-        return await _follow(client, target, run_id, 0, output)
+        return await follow_served(client, target, run_id, 0, output)
 
 
 async def _retry(target: Target, run_id: str, *, as_lines: bool) -> Mapping[str, Any] | None:
@@ -89,7 +90,7 @@ async def _retry(target: Target, run_id: str, *, as_lines: bool) -> Mapping[str,
             await client.send("POST", f"{API}{run_path(run_id)}/retry")
         except ClientError as error:
             fail_for(client.url, error)
-        return await _follow(client, target, run_id, last, Output(as_lines=as_lines))
+        return await follow_served(client, target, run_id, last, Output(as_lines=as_lines))
 
 
 async def _answer(
@@ -107,7 +108,7 @@ async def _answer(
             fail_for(client.url, error)
         except ValueError as error:
             fail(str(error), Exit.USAGE)
-        return await _follow(client, target, run_id, last, Output(as_lines=as_lines))
+        return await follow_served(client, target, run_id, last, Output(as_lines=as_lines))
 
 
 async def _each(events: Sequence[RunEvent]) -> AsyncIterator[RunEvent]:
@@ -122,11 +123,12 @@ async def _last_seq(client: CrewClient, run_id: str) -> int:
     return last
 
 
-def _shows_deltas(output: Output) -> bool:
+def shows_deltas(output: Output) -> bool:
+    """Return whether texts are shown as they are written."""
     return not output.as_lines and sys.stdin.isatty() and output.console.is_terminal
 
 
-async def _follow(
+async def follow_served(
     client: CrewClient, target: Target, run_id: str, after: int, output: Output
 ) -> Mapping[str, Any] | None:
     """Show a run to its end, asking at pauses on a terminal; None: the person has left it."""
@@ -134,7 +136,7 @@ async def _follow(
     try:
         while True:
             with output.live():
-                async for event in client.events(run_id, after, deltas=_shows_deltas(output)):
+                async for event in client.events(run_id, after, deltas=shows_deltas(output)):
                     output.show(event)
                     after = event.seq or after
             run = await client.run(run_id)
@@ -152,8 +154,13 @@ async def _follow(
         raise
 
 
+def where_option(target: Target) -> str:
+    """Return the option by which a command goes to a server."""
+    return f"--profile {target.name}" if target.name else f"--server {shell_quoted(target.url)}"
+
+
 def _say_how_to_return(target: Target, run_id: str) -> None:
-    where = f"--profile {target.name}" if target.name else f"--server {shell_quoted(target.url)}"
+    where = where_option(target)
     lines = (
         f"Run {run_id} goes on. To return to it:",
         f"  crew show {run_id} {where}",

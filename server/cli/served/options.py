@@ -1,7 +1,6 @@
 """The options of commands that can go to a server."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,6 @@ import typer
 
 from server.cli.exits import Exit, fail
 from server.client.targets import TOKEN, Target, find_target
-from tools.text.texts import visible
 
 GivenFolder = Annotated[
     Path | None,
@@ -56,11 +54,7 @@ def chosen_target(
             option = "--server" if server is not None else "--profile"
             fail(f"{option}: it stands in place of DIR; give one of them", Exit.USAGE)
         return None
-    target = find_target(os.environ, server, profile)
-    if target is not None:
-        name = f"{target.name}, " if target.name else ""
-        print(visible(f"{name}{target.url}"), file=sys.stderr)
-    return target
+    return find_target(os.environ, server, profile)
 
 
 def place_arguments(

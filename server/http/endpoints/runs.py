@@ -8,6 +8,7 @@ from starlette.responses import Response
 from crew.journal.errors import StoreUnavailable
 from crew.journal.wire import result_in, result_of
 from crew.runs.errors import AlreadyStarted
+from crew.runs.forks import ForkPoint
 from server.http.bodies import ForkBody
 from server.http.callers.rights import caller_of, own_run, require, token_limits
 from server.http.endpoints.starting import (
@@ -165,12 +166,13 @@ async def fork_run(request: Request) -> Response:
     await own_run(request, run_id)
     body = await parse_body(request, services.settings, ForkBody)
     caller, request_id = caller_of(request), request.state.request_id
-    key = idempotency_key(request, ForkRequest(run_id, body.after))
+    point = ForkPoint(body.after, body.says, body.current)
+    key = idempotency_key(request, ForkRequest(run_id, point))
     most = caller.max_priority
     entry = services.auditor.entry(request, "fork", detail=f"{run_id}:{body.after}")
     try:
         forked = await services.runs.fork(
-            run_id, body.after, request_id, key, caller.owner, max_priority=most, entry=entry
+            run_id, point, request_id, key, caller.owner, max_priority=most, entry=entry
         )
     except AlreadyStarted as error:
         return accepted(error.record.run_id, REPLAYED)

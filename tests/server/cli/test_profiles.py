@@ -39,9 +39,9 @@ def test_servers_by_name(tmp_path: Path, home: dict[str, str]):
         checked = crew("profile", "check", "prod", **home)
         assert "alice: read" in checked.stdout, checked.stderr
         listed = crew("runs", "--profile", "prod", **home)
-        assert listed.stderr.splitlines()[0] == f"prod, {server.url}"
+        assert listed.stderr.splitlines()[0] == f"prod, {server.url}, as alice"
         by_name = crew("runs", CREW_PROFILE="prod", **home)
-        assert by_name.stderr.splitlines()[0] == f"prod, {server.url}"
+        assert by_name.stderr.splitlines()[0] == f"prod, {server.url}, as alice"
         crew("profile", "add", "other", server.url, "--token-env", "OTHER", **home)
         assert "other" in crew("profile", "list", **home).stdout
         assert "OTHER is not set" in crew("runs", "--profile", "other", **home).stderr

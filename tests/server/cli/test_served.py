@@ -153,7 +153,7 @@ def test_no_redirect_is_followed():
         ended = crew("runs", "--server", url, CREW_TOKEN=TOKEN)
         elsewhere.shutdown()
     assert (ended.returncode, "no redirect is followed" in ended.stderr) == (1, True)
-    assert Redirecting.seen == ["/api/crew/runs"]
+    assert Redirecting.seen == ["/api/crew", "/api/crew/runs"]
 
 
 def test_last_is_the_newest_run_of_the_caller(folder: Path):

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from crew.journal.query import Decision
 from server.cli.exits import HERE, Exit, fail, say_none
 from server.cli.playing.answers import answer_of, parse_call_decision
-from server.cli.served.api import opened_api, run_path
+from server.cli.served.api import opened_api, run_path, say_target
 from server.cli.served.following import answer_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.client.profiles import Profiles, profiles_path, read_profiles, write_profiles
@@ -158,7 +158,9 @@ def open(  # the name of the command
     if target is None:
         fail("open: give --server or --profile; crew serve DIR serves a folder", Exit.USAGE)
     address = f"{target.url}/"
-    if run_id is not None:
+    if run_id is None:
+        say_target(target)
+    else:
         with opened_api(target, HERE) as api:
             address = f"{target.url}{run_path(api.find_run(run_id))}"
     print(visible(address))

@@ -94,23 +94,26 @@ def rollback(
     target = chosen_target(server, profile, folder)
     with opened_api(target, folder or HERE) as api:
         _show_diff(api, revision, as_document=False)
-    if not yes:
-        if not sys.stdin.isatty():
-            fail("nothing was written: give --yes to write it without being asked", Exit.USAGE)
-        if input("Write this? [y/N] ").strip().lower() not in ("y", "yes"):
+        if not yes and not _agrees():
             return
+        if target is not None:
+            path = f"/revisions/{quote(revision, safe='')}/rollback"
+            saved = api.send("POST", path, {"reason": why})
+            others = saved["others"]
+            print(f"revision {saved['revision']} is served, number {saved['number']}")
     if target is None:
         rolling = importlib.import_module("server.cli.served.rolling")
         others = rolling.roll_back_folder(folder or HERE, revision, why)
         print("written; a server takes it at its next reload")
-    else:
-        with opened_api(target, HERE) as api:
-            path = f"/revisions/{quote(revision, safe='')}/rollback"
-            saved = api.send("POST", path, {"reason": why})
-        others = saved["others"]
-        print(f"revision {saved['revision']} is served, number {saved['number']}")
     if others:
         print(visible(f"no part of a revision, and other than then: {', '.join(others)}"))
+
+
+def _agrees() -> bool:
+    """Return whether a person at a terminal wants it to be written."""
+    if not sys.stdin.isatty():
+        fail("nothing was written: give --yes to write it without being asked", Exit.USAGE)
+    return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def reload(

@@ -2518,6 +2518,16 @@ export interface components {
              * @description The `seq` of the last event that the new run has too.
              */
             after: number;
+            /**
+             * Says
+             * @description What the agent says instead, where that event is an agent's answer.
+             */
+            says?: string | null;
+            /**
+             * Current
+             * @description It goes on with the crew that is served now, and not with that of the run.
+             */
+            current?: boolean;
         };
         /**
          * ForkConversationBody
