@@ -136,6 +136,10 @@ COMMANDS = {
         "commands.spent.prices",
         "Show what the models of a crew cost, where that is said, and how old it is.",
     ),
+    "hooks": (
+        "commands.schedules",
+        "Show where each of `hooks` takes its posts, and the run that it has started last.",
+    ),
     "schedules": (
         "commands.schedules",
         "Show when each of `schedules` is due next, and the run that it has started last.",

@@ -1,4 +1,4 @@
-"""When a crew's schedules are due: `crew schedules`."""
+"""What starts runs by itself: `crew schedules`, `crew hooks`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -42,6 +42,34 @@ def schedules(
         say_none("crew.yaml has no schedules", as_document=as_document)
     for one in found:
         print(visible_json(to_json(one).decode()) if as_document else visible(_text(one)))
+
+
+def hooks(
+    folder: GivenFolder = None,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+    server: Server = None,
+    profile: Profile = None,
+) -> None:
+    """Show where each of `hooks` takes its posts, and the run that it has started last.
+
+    Example: [bold]crew hooks examples/on-call[/]
+    """
+    target = chosen_target(server, profile, folder)
+    with opened_api(target, folder or HERE) as api:
+        found = api.read("/hooks")["hooks"]
+    if not found:
+        say_none("crew.yaml has no hooks", as_document=as_document)
+    base = target.url if target is not None else ""
+    for one in found:
+        text = f"{one['name']}  POST {base}{one['path']}\n  asks: {' '.join(one['query'].split())}"
+        last = "\n  last run: " + (_started(one["recent"][0]) if one["recent"] else "none")
+        print(visible_json(to_json(one).decode()) if as_document else visible(text + last))
+
+
+def _started(run: Mapping[str, Any]) -> str:
+    return f"{run['run_id']} {run['status']}, started {run['started_at']}"
 
 
 async def _look(store: RunStore, crew: Crew) -> list[dict[str, Any]]:

@@ -142,7 +142,7 @@ async def remote_client(target: Target) -> AsyncIterator[CrewClient]:
 
 
 def say_target(target: Target, name: str = "") -> None:
-    """Say on standard error which server is meant, and as whom it is asked."""
+    """Say on standard error which server is meant, and the name of the token."""
     facts = [target.name, target.url, f"as {name}" if name else ""]
     print(visible(", ".join(one for one in facts if one)), file=sys.stderr)
 

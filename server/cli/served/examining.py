@@ -42,7 +42,7 @@ def _version(version: str) -> Finding:
 
 
 def _clock(api: Api) -> Finding:
-    """Compare the clocks; the server tells whole seconds."""
+    """Compare the clocks; that of the server comes in whole seconds."""
     before = datetime.now(UTC)
     there = api.portal.call(api.client.clock)
     middle = before + (datetime.now(UTC) - before) / 2

@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 SAME: tuple[tuple[str, ...], ...] = (
     *(("runs",), ("audit",), ("grants",), ("costs",), ("budgets",), ("tools",), ("revisions",)),
-    *(("schedules",), ("conversations", "--user", "ann"), ("inbox",)),
+    *(("schedules",), ("hooks",), ("conversations", "--user", "ann"), ("inbox",)),
 )
 ABOUT_A_RUN = (("show",), ("export",), ("why",))
 
