@@ -20,8 +20,8 @@ from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunSt
 from crew.journal.outlets import Listener
 from crew.journal.query import Decision
 from crew.journal.wire import RunEvent, gap, ping, to_run_event
+from server.authoring.schemas import schema_of
 from server.cli.explain import render_page
-from server.cli.json_schema import schema_of
 from server.cli.main import COMMANDS, build
 from server.cli.starting.starter import starter_files
 from server.http.app import build_server

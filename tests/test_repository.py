@@ -12,8 +12,8 @@ from crew import check
 from crew.config.explanations import explanations
 from crew.config.files.yaml_reader import read
 from crew.config.problems import ERRORS, WARNINGS
+from server.authoring.schemas import KINDS, schema_of
 from server.cli.explain import find_example, render_page
-from server.cli.json_schema import KINDS, schema_of
 from tests.support.crews import ROOT
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 from tests.test_code import MODULES, name_of

@@ -10,6 +10,7 @@ import { crewPage } from "./pages/crew.js";
 import { documentsPage } from "./pages/documents.js";
 import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
+import { editPage } from "./pages/edit.js";
 import { element, visible } from "./page.js";
 import { revisionsPage } from "./pages/revisions.js";
 import { runPage } from "./pages/run.js";
@@ -40,6 +41,7 @@ const PAGES = [
   [/^\/audit$/, auditPage],
   [/^\/revisions$/, revisionsPage],
   [/^\/crew$/, crewPage],
+  [/^\/edit$/, editPage],
 ];
 
 async function show(moved = false) {

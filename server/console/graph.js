@@ -85,7 +85,7 @@ export class Graph {
   // what the crew has now, and what a run of an older revision has shown
   parts() {
     const names = new Map(this.crew.agents.map((agent) => [agent.id, agent.name]));
-    for (const [group, { agents }] of Object.entries(this.crew.groups)) names.set(group, `${group} (${agents.length})`);
+    for (const [group, { agents }] of Object.entries(this.crew.groups)) names.set(group, agents.length ? `${group} (${agents.length})` : group);
     const edges = new Map();
     const add = (from, to, label) => {
       for (const id of [from, to]) if (!names.has(id)) names.set(id, id === END ? t("end") : id);

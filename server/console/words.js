@@ -1,6 +1,11 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
+  Edit: "Sửa", Files: "Các tệp", File: "Tệp", Problems: "Vấn đề", errors: "lỗi", changed: "đã sửa", "as it is served": "như bản đang dùng", "Save as a revision": "Lưu thành phiên bản", "Mend what is certain": "Sửa những gì chắc chắn",
+  "Drop my changes": "Bỏ các thay đổi của tôi", "New agent": "Tác tử mới", "Delete this file": "Xoá tệp này", "did you mean": "có phải ý bạn là", "not allowed here": "không được phép ở đây", "Take it up": "Dùng lại",
+  "This browser has changes to an earlier revision": "Trình duyệt này có thay đổi cho một phiên bản cũ hơn", "Drop all changes that are not saved?": "Bỏ mọi thay đổi chưa lưu?", "The agent's id": "Mã của tác tử",
+  "An id has letters, digits, dashes and underscores.": "Mã gồm chữ cái, chữ số, gạch ngang và gạch dưới.", "is there already": "đã có rồi", "The files cannot be written here.": "Không ghi được tệp ở đây.",
+  "Start the server with CREW_EDIT=1 to edit the files here; with CREW_EDIT=all also what lets it do more.": "Khởi động máy chủ với CREW_EDIT=1 để sửa tệp tại đây; với CREW_EDIT=all để sửa cả những gì cho phép nó làm nhiều hơn.",
   Search: "Tìm kiếm", "Search in all that was said": "Tìm trong mọi điều đã nói", "What was found": "Kết quả", "Write two letters or more.": "Hãy nhập từ hai chữ cái.", "Searching…": "Đang tìm…",
   "Nothing was found.": "Không tìm thấy gì.", "Looked back to": "Đã tìm đến", "go on": "tìm tiếp", question: "câu hỏi", answer: "câu trả lời", call: "lệnh gọi", output: "kết quả công cụ", person: "con người", error: "lỗi",
   Compare: "So sánh", "a run": "một lượt chạy", "another run": "một lượt chạy khác", "No step differs.": "Không bước nào khác.", "The first step that differs": "Bước khác đầu tiên", "They are of two revisions.": "Hai lượt chạy thuộc hai phiên bản.", "texts differ": "nội dung khác",

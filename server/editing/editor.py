@@ -7,10 +7,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from crew.assembly.checked import Checked
 from crew.config.errors import ConfigurationError
@@ -31,6 +31,7 @@ from crew.routing.render import RENDERERS
 from crew.runs.runs import Runs
 from crew.runs.upkeep.gate import Gate
 from crew.runs.upkeep.reload import Reloader
+from server.authoring.folders import CrewView, view_sources
 from server.editing.drafts import FilesDraft, make_draft, rolled_back, shown_files
 from server.editing.errors import (
     FolderReadOnly,
@@ -47,6 +48,8 @@ from tools.clock import rfc3339
 CHECKS_AT_ONCE, MAX_CHECKS = 4, 20
 # of a copy that the gate looks at
 NOT_COPIED = shutil.ignore_patterns(HIDDEN, ".git", ".venv", "node_modules", "__pycache__")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,40 @@ class Editor:
         Raises:
             WrongFile, TooManyChecks
         """
+        return await self._look(files, gone, self._check_draft)
+
+    async def view(self, files: Mapping[str, str], gone: Collection[str] = ()) -> CrewView:
+        """Return files that are not written as an editor asks about them; raises as `check`."""
+        return await self._look(files, gone, lambda draft: view_sources(draft.sources))
+
+    @contextlib.asynccontextmanager
+    async def copied(
+        self, files: Mapping[str, str], gone: Collection[str] = ()
+    ) -> AsyncIterator[Path]:
+        """Make a folder with files that are not written, for as long as the block lasts.
+
+        Raises:
+            WrongFile, TooManyChecks
+            ConfigurationError: they have errors.
+            WiderReach: they would let the server do more, so nothing of them may be run.
+        """
+        drafts: list[FilesDraft] = []
+
+        def check(draft: FilesDraft) -> CheckedDraft:
+            drafts.append(draft)
+            return self._check_draft(draft)
+
+        _require_allowed(await self._look(files, gone, check))
+        async with _copied(drafts[0]) as folder:
+            yield folder
+
+    async def _look(
+        self,
+        files: Mapping[str, str],
+        gone: Collection[str],
+        look: Callable[[FilesDraft], T],
+    ) -> T:
+        """Look at files that are not written, a few at the same time."""
         if self._checking >= MAX_CHECKS:
             raise TooManyChecks
         self._checking += 1
@@ -115,7 +152,7 @@ class Editor:
             async with self._places:
                 present, mask = await self.present(), self.crew.secrets.mask
                 draft = await asyncio.to_thread(make_draft, present, files, gone, mask)
-                return await asyncio.to_thread(self._check_draft, draft)
+                return await asyncio.to_thread(look, draft)
         finally:
             self._checking -= 1
 
@@ -190,10 +227,7 @@ class Editor:
             draft = make(present)
             draft.require_secrets()
             checked = await asyncio.to_thread(self._check_draft, draft)
-            if has_failed(checked.checked.problems):
-                raise ConfigurationError(checked.checked.problems, checked.checked.files.texts)
-            if checked.refused:
-                raise WiderReach(checked.refused)
+            _require_allowed(checked)
             await self._require_gate(draft)
             checks.append(checked)
             folder = draft.sources.folder
@@ -253,9 +287,7 @@ class Editor:
         """Raise ConfigurationError unless the files pass the gate of the crew."""
         if self.crew.config.reload_gate is None:
             return
-        with tempfile.TemporaryDirectory(prefix="crew-") as made:
-            copy = Path(made) / "crew"
-            await asyncio.to_thread(_copy, draft, copy)
+        async with _copied(draft) as copy:
             crew = replace(self.crew, sources=replace(draft.sources, folder=copy))
             if refusals := await self.gate.refusals(crew):
                 raise ConfigurationError(refusals, {})
@@ -269,6 +301,23 @@ class Editor:
         notices = plain_notices(crew.config.told, "changed", crew.name, key, at, "\n".join(lines))
         with contextlib.suppress(StoreError):
             await store.outbox.add(notices)
+
+
+def _require_allowed(checked: CheckedDraft) -> None:
+    """Raise ConfigurationError or WiderReach for files that must not be served, or run."""
+    if has_failed(checked.checked.problems):
+        raise ConfigurationError(checked.checked.problems, checked.checked.files.texts)
+    if checked.refused:
+        raise WiderReach(checked.refused)
+
+
+@contextlib.asynccontextmanager
+async def _copied(draft: FilesDraft) -> AsyncIterator[Path]:
+    """Make a folder with a draft, for as long as the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="crew-") as made:
+        copy = Path(made) / "crew"
+        await asyncio.to_thread(_copy, draft, copy)
+        yield copy
 
 
 def text_diffs(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[dict[str, str]]:

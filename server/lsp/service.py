@@ -13,13 +13,13 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from crew.config.problems import Problem
-from server.lsp import features
-from server.lsp.features import Action, Offer, TextEdit
-from server.lsp.folders import CrewView, crew_folder, view_crew
-from server.lsp.names import Named
-from server.lsp.places import QUOTES
-from server.lsp.renaming import RenameRefused, rename
-from server.lsp.shapes import file_kind
+from server.authoring import features
+from server.authoring.features import Action, Offer, TextEdit
+from server.authoring.folders import CrewView, crew_folder, view_crew
+from server.authoring.names import Named
+from server.authoring.places import QUOTES
+from server.authoring.renaming import RenameRefused, rename
+from server.authoring.shapes import file_kind
 
 log = logging.getLogger(__name__)
 

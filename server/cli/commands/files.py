@@ -16,9 +16,9 @@ from crew.config.routing_plan import entry_point, routing_of
 from crew.crew import check
 from crew.routing.graph import Edge, RoutingGraph
 from crew.routing.render import RENDERERS
+from server.authoring.schemas import schema_of
 from server.cli.exits import HERE, Exit, fail
 from server.cli.explain import render_explanation, render_page
-from server.cli.json_schema import schema_of
 from server.cli.opening import guard_process
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from server.cli.json_schema import KINDS, schema_of
+from server.authoring.schemas import KINDS, schema_of
 from tools.text.yaml_text import to_yaml
 
 STARTERS = Path(__file__).parent / "starters"

@@ -12,7 +12,7 @@ export async function crewPage({ signal, title }) {
   const graph = new Graph();
   graph.crew = crew;
   graph.draw();
-  const about = element("p", {}, visible(crew.description), element("br"), element("small", {}, `${t("loaded")} `, clock(config.loaded_at), ` · ${config.revision} · `, link("/revisions", t("Revisions")), " · ", link("/audit", t("Audit"))));
+  const about = element("p", {}, visible(crew.description), element("br"), element("small", {}, `${t("loaded")} `, clock(config.loaded_at), ` · ${config.revision} · `, link("/revisions", t("Revisions")), " · ", link("/edit", t("Edit")), " · ", link("/audit", t("Audit"))));
   const limits = table(Object.entries(crew.limits).map(([key, value]) => [key, typeof value === "object" ? json(value) : String(value)]));
   return element(
     "div",

@@ -1,6 +1,6 @@
 """The shapes of answers about a crew's files, and revisions of them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -114,6 +114,31 @@ class FileText(TypedDict):
 
     path: str
     text: str
+
+
+class HoverAnswer(TypedDict):
+    """What stands at a place; "" where nothing is known."""
+
+    text: str
+
+
+class OfferAnswer(TypedDict):
+    """Something that may be written at a place."""
+
+    label: str
+    insert: str
+    kind: Literal["key", "value", "name"]
+    detail: str
+    # Markdown
+    documentation: str
+    # what is written already, and replaced
+    written: str
+
+
+class OffersAnswer(TypedDict):
+    """What may be written at a place."""
+
+    offers: list[OfferAnswer]
 
 
 class CheckedFilesAnswer(TypedDict):

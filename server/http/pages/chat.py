@@ -12,7 +12,7 @@ from server.http.pages.console import CONSOLE, CONSOLE_HEADERS
 CLIENTS = Path(__file__).parents[2] / "clients" / "js"
 # made of src/ by `npm run build`
 SCRIPT = CLIENTS / "dist" / "chat.js"
-PAGE = CONSOLE / "chat.html"
+PAGE = CONSOLE / "chat" / "index.html"
 # of the script's digest, in its address
 DIGEST_CHARS = 16
 # it is public, and every page may load it; what it may ask is said by its ticket

@@ -17,7 +17,7 @@ from agents.providers.scripted import Script
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.config.errors import ConfigurationError
 from crew.config.files.yaml_reader import read
-from server.cli.json_schema import FULL, KINDS, schema_of
+from server.authoring.schemas import FULL, KINDS, schema_of
 from server.http.endpoints.description import describe_crew
 from tests.support.crews import ROOT
 from tools.schemas.yaml_shape import resolve

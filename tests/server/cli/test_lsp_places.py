@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.config.files.yaml_reader import read
-from server.lsp.places import context_at, token_at, token_of
-from server.lsp.shapes import explained, keys_at, nodes_at
+from server.authoring.places import context_at, token_at, token_of
+from server.authoring.shapes import explained, keys_at, nodes_at
 
 KEYS = st.sampled_from(["agents", "routing", "signals", "desk", "name", "max-x", "a b"])
 TEXTS = st.sampled_from(["one", "[X]", "a: b", "🎉 two", "# no", "it's", "", "1", "é"])

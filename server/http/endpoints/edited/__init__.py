@@ -4,16 +4,19 @@
 """
 
 from server.http.endpoints.edited import files, revisions
-from server.http.endpoints.edited.bodies import EditBody, FilesBody, RollbackBody
+from server.http.endpoints.edited.bodies import EditBody, FilesBody, PlaceBody, RollbackBody
 from server.http.openapi.edited import (
     CheckedFilesAnswer,
     FilesAnswer,
+    HoverAnswer,
+    OffersAnswer,
     RevisionAnswer,
     RevisionsAnswer,
     RevisionsDiffAnswer,
     SavedAnswer,
 )
 from server.http.openapi.parameters import LIMIT, query_parameter
+from server.http.openapi.rehearsed import RehearsalsAnswer
 from server.http.operations import (
     API,
     BODY,
@@ -25,6 +28,7 @@ from server.http.operations import (
 
 REVISIONS = f"{API}/revisions"
 REVISION = f"{REVISIONS}/{{revision}}"
+PLACE = (*BODY, 429)
 
 EDITED = (
     get_operation(
@@ -73,6 +77,27 @@ EDITED = (
         200,
         CheckedFilesAnswer,
         (*BODY, 429),
+        FilesBody,
+    ),
+    post_operation(
+        f"{API}/files/hover", "admin", files.explain_place, 200, HoverAnswer, PLACE, PlaceBody
+    ),
+    post_operation(
+        f"{API}/files/completion",
+        "admin",
+        files.complete_place,
+        200,
+        OffersAnswer,
+        PLACE,
+        PlaceBody,
+    ),
+    post_operation(
+        f"{API}/files/rehearsals",
+        "admin",
+        files.rehearse_draft,
+        200,
+        RehearsalsAnswer,
+        (*PLACE, 422, 503),
         FilesBody,
     ),
     ApiOperation(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from server.http.bodies import Body, Text
+from server.http.bodies import WHOLE, Body, Text
 
 # of the files of one request
 MAX_FILES_BYTES = 2_000_000
@@ -21,6 +21,17 @@ class FilesBody(Body):
     """Their texts, by their paths below the crew's folder; `***` stands for a secret there."""
     delete: Annotated[list[FileName], Field(max_length=1000)] = []
     """Files that would not be there."""
+
+
+class PlaceBody(FilesBody):
+    """A place in a file of a crew that is not written."""
+
+    path: FileName
+    """The file."""
+    line: Annotated[int, Field(ge=1, le=1_000_000), WHOLE]
+    """From 1."""
+    column: Annotated[int, Field(ge=1, le=1_000_000), WHOLE]
+    """From 1, in characters."""
 
 
 class EditBody(FilesBody):

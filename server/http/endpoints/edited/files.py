@@ -1,6 +1,8 @@
 """A crew's files: shown, checked before they are written, and written."""
 
+import asyncio
 import hashlib
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
@@ -9,10 +11,17 @@ from starlette.responses import Response
 from crew.config.report import problems_document
 from crew.journal.records.audit import AuditAction
 from crew.journal.records.revisions import Loading
+from server.authoring.features import hover, offers
 from server.editing.drafts import shown_files
 from server.editing.editor import CheckedDraft, Editor, Saved
 from server.http.callers.rights import caller_of
-from server.http.endpoints.edited.bodies import MAX_FILES_BYTES, EditBody, FilesBody
+from server.http.endpoints.edited.bodies import (
+    MAX_FILES_BYTES,
+    EditBody,
+    FilesBody,
+    PlaceBody,
+)
+from server.http.endpoints.rehearsed.checked import played
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.reading import parse_body
@@ -23,6 +32,7 @@ from tools.text.texts import map_texts
 OFF = "files are not edited through this server: CREW_EDIT is not set"
 # of the differences, in the audit
 MAX_DETAIL = 2000
+MAX_OFFERS = 500
 
 
 def require_editing(request: Request) -> Editor:
@@ -67,6 +77,43 @@ async def check_draft(request: Request) -> Response:
     )
     found = await editor.check(body.files, body.delete)
     return JsonResponse(map_texts(_checked(found), editor.crew.secrets.mask))
+
+
+async def explain_place(request: Request) -> Response:
+    """Answer POST /api/crew/files/hover: what stands at a place, as Markdown."""
+    editor, body = require_editing(request), await _place(request)
+    view = await editor.view(body.files, body.delete)
+    text = await asyncio.to_thread(hover, view, body.path, body.line, body.column)
+    return JsonResponse({"text": editor.crew.secrets.mask(text)})
+
+
+async def complete_place(request: Request) -> Response:
+    """Answer POST /api/crew/files/completion: what may be written at a place."""
+    editor, body = require_editing(request), await _place(request)
+    view = await editor.view(body.files, body.delete)
+    text = body.files.get(body.path, "")
+    found = await asyncio.to_thread(
+        lambda: list(offers(view, body.path, text, body.line, body.column))
+    )
+    document = {"offers": [asdict(one) for one in found[:MAX_OFFERS]]}
+    return JsonResponse(map_texts(document, editor.crew.secrets.mask))
+
+
+async def _place(request: Request) -> PlaceBody:
+    settings = services_of(request).settings
+    return await parse_body(request, settings, PlaceBody, max_bytes=MAX_FILES_BYTES)
+
+
+async def rehearse_draft(request: Request) -> Response:
+    """Answer POST /api/crew/files/rehearsals: play the rehearsals with files that are not written.
+
+    In processes beside the server; no model is called.
+    """
+    editor = require_editing(request)
+    settings = services_of(request).settings
+    body = await parse_body(request, settings, FilesBody, max_bytes=MAX_FILES_BYTES)
+    async with editor.copied(body.files, body.delete) as folder:
+        return await played(editor.crew, folder)
 
 
 async def write_files(request: Request) -> Response:

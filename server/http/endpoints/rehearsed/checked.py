@@ -1,6 +1,7 @@
 """What a reload would come to, without one."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -56,10 +57,14 @@ async def play_rehearsals(request: Request) -> Response:
     """
     services = services_of(request)
     await require_no_body(request, services.settings, "rehearsals")
-    crew = services.runs.crew
+    return await played(services.runs.crew, services.runs.crew.sources.folder)
+
+
+async def played(crew: Crew, folder: Path) -> Response:
+    """Play the rehearsals of a folder, and answer with what they come to; raises HttpProblem."""
     try:
         async with PLACES:
-            found = await rehearsed(crew.sources.folder)
+            found = await rehearsed(folder)
     except TimeoutError:
         raise HttpProblem(503, "the rehearsals took too long") from None
     if found.summary is None:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crew.journal.query import ID
-from server.lsp.features import QUOTED, TextEdit, references
-from server.lsp.folders import CrewView
-from server.lsp.names import Named, signal_places
+from server.authoring.features import QUOTED, TextEdit, references
+from server.authoring.folders import CrewView
+from server.authoring.names import Named, signal_places
 
 RENAMED = ("agent", "signal")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from crew.config.files.document import YamlPath
-from server.cli.json_schema import schema_of
+from server.authoring.schemas import schema_of
 
 # how deep references lead
 MAX_STEPS = 20

@@ -10,10 +10,10 @@ from crew.config.explanations import explanations
 from crew.config.files.environment import VARIABLE
 from crew.config.fixes import certain_edits, fix
 from crew.config.problems import Problem
-from server.lsp.folders import CrewView
-from server.lsp.names import Named, NameKind, names_of, role_of
-from server.lsp.places import context_at, token_at
-from server.lsp.shapes import explained, file_kind, keys_at, values_at
+from server.authoring.folders import CrewView
+from server.authoring.names import Named, NameKind, names_of, role_of
+from server.authoring.places import context_at, token_at
+from server.authoring.shapes import explained, file_kind, keys_at, values_at
 
 # the remedy of these is to accept it
 NEW_AGENT = "id: {0}\nname: {0}\nrole: {0}\nsystem_prompt: |\n  You are {0}.\n"

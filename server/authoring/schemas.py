@@ -24,7 +24,7 @@ KINDS: dict[str, type[Shape]] = {
     "rehearsal": RehearsalFile,
 }
 # has every key, and so an example of each
-FULL = Path(__file__).parent / "starting" / "starters" / "full"
+FULL = Path(__file__).parent.parent / "cli" / "starting" / "starters" / "full"
 # of a list or a mapping, so many entries are an example
 EXAMPLE_ENTRIES = 2
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crew.config.files.document import Document, YamlPath
-from server.lsp.folders import CrewView
-from server.lsp.places import token_of
-from server.lsp.shapes import file_kind
+from server.authoring.folders import CrewView
+from server.authoring.places import token_of
+from server.authoring.shapes import file_kind
 
 NameKind = Literal["agent", "group", "signal", "tool", "provider", "model"]
 ANY = "*"

@@ -57,6 +57,10 @@ def view_crew(folder: Path, unsaved: Mapping[str, str]) -> CrewView:
         for name, text in unsaved.items()
         if name in sources.files or name.startswith("agents/") or "/" not in name
     }
-    sources = drafted(sources, wanted, ())
+    return view_sources(drafted(sources, wanted, ()))
+
+
+def view_sources(sources: Sources) -> CrewView:
+    """Check files as they would be; nothing of their folder is run."""
     checked = Recipe(secrets=Secrets()).check(sources, imports=False)
-    return CrewView(folder, sources, checked)
+    return CrewView(sources.folder, sources, checked)

@@ -1,0 +1,272 @@
+// The crew's files, changed in the browser: checked as one types, with what would differ, the graph, the
+// rehearsals; written as one revision. What is not written yet stays in this browser.
+
+import { call, get, parse } from "../api.js";
+import { Graph } from "../graph.js";
+import { button, element, link, visible } from "../page.js";
+import { t } from "../words.js";
+
+const QUIET_MILLIS = 150;
+const KEY = "crew.draft";
+const NEW_AGENT = (id) => `id: ${id}\nname: ${id}\nrole: ${id}\nsystem_prompt: |\n  You are {{name}}, {{role}}.\n`;
+const AGENT = /^[A-Za-z0-9_-]{1,64}$/;
+
+export async function editPage({ signal, title, go }) {
+  title(t("Edit"));
+  let found;
+  try {
+    found = await get("/files", { signal });
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    return element("div", {}, element("p", { className: "warning" }, visible(error.message)), element("p", {}, t("Start the server with CREW_EDIT=1 to edit the files here; with CREW_EDIT=all also what lets it do more.")));
+  }
+  const { Editor } = await import("../editor.js");
+  const page = new EditPage(found, signal, go, Editor);
+  await page.open();
+  return page.node;
+}
+
+const send = async (method, path, body, signal) => {
+  const headers = { "Content-Type": "application/json" };
+  return parse(await (await call(path, { method, headers, body: JSON.stringify(body), signal })).text());
+};
+
+class EditPage {
+  constructor({ base, writable, reason, files }, signal, go, Editor) {
+    Object.assign(this, { base, writable, reason, signal, go, checks: 0 });
+    this.served = new Map(files.map(({ path, text }) => [path, text]));
+    this.texts = new Map(this.served);
+    this.problems = [];
+    this.fixes = [];
+    this.node = element("div", { className: "edit-page" });
+    this.alert = element("div", { role: "alert" });
+    this.tree = element("ul", { className: "files" });
+    this.state = element("p", { className: "small", role: "status" });
+    this.found = element("ol", { className: "problems", ariaLabel: t("Problems") });
+    this.differs = element("ul", { className: "differs" });
+    this.graph = new Graph();
+    this.played = element("div", { className: "rehearsals", ariaLive: "polite" });
+    this.why = element("input", { minLength: 3, maxLength: 500, placeholder: t("Why?"), ariaLabel: t("Why?"), required: true });
+    this.editor = new Editor({
+      changed: (text) => this.change(text),
+      offers: (line, column) => this.at("completion", line, column).then(({ offers }) => offers),
+      hover: (line, column) => this.at("hover", line, column).then(({ text }) => text),
+      readOnly: !writable,
+    });
+  }
+
+  async open() {
+    const kept = draft();
+    if (kept && kept.base === this.base) this.take(kept);
+    else if (kept) this.offerDraft(kept);
+    if (!this.writable) this.say(`${t("The files cannot be written here.")} ${visible(this.reason)}`, "warning");
+    this.show(this.texts.has("crew.yaml") ? "crew.yaml" : [...this.texts.keys()][0]);
+    const save = button(t("Save as a revision"), () => this.save(), { className: "main" });
+    save.disabled = !this.writable;
+    const fix = button(t("Mend what is certain"), () => this.mend());
+    const drop = button(t("Drop my changes"), () => this.drop());
+    const add = button(t("New agent"), () => this.add());
+    const remove = button(t("Delete this file"), () => this.remove());
+    const play = button(t("Play the rehearsals"), () => this.play());
+    const bar = element("form", { className: "buttons", onsubmit: () => false }, this.why, save, drop);
+    this.node.replaceChildren(
+      this.alert,
+      element("div", { className: "edit-panes" },
+        element("nav", { ariaLabel: t("Files") }, this.tree, element("div", { className: "buttons" }, add, remove)),
+        element("div", { className: "edit-main" }, this.editor.node, this.state, this.found, element("div", { className: "buttons" }, fix), bar),
+        element("aside", {},
+          element("h2", {}, t("What differs")), this.differs, link("/revisions", t("Revisions")),
+          element("h2", {}, t("Route")), this.graph.node,
+          element("h2", {}, t("Rehearsals")), element("div", { className: "buttons" }, play), this.played)),
+    );
+    this.why.disabled = !this.writable;
+    window.addEventListener("beforeunload", (event) => this.changes.length && this.why.value && event.preventDefault(), { signal: this.signal });
+    this.before = new Set((await get("/graph?format=json", { signal: this.signal })).edges.map(way));
+    await this.check();
+  }
+
+  // paths that differ from what is served
+  get changes() {
+    return [...this.texts.keys()].filter((path) => this.texts.get(path) !== this.served.get(path)).concat(this.gone);
+  }
+
+  get gone() {
+    return [...this.served.keys()].filter((path) => !this.texts.has(path));
+  }
+
+  // what a request says of the draft
+  get body() {
+    const files = Object.fromEntries([...this.texts].filter(([path, text]) => this.served.get(path) !== text));
+    return { files, delete: this.gone };
+  }
+
+  say(text, kind = "error") {
+    this.alert.replaceChildren(element("p", { className: kind }, text));
+  }
+
+  take({ files, gone }) {
+    for (const [path, text] of Object.entries(files)) this.texts.set(path, text);
+    for (const path of gone) this.texts.delete(path);
+  }
+
+  // a draft of files that are not served any more
+  offerDraft(kept) {
+    const names = [...Object.keys(kept.files), ...kept.gone].join(", ");
+    const keep = button(t("Take it up"), () => {
+      this.take(kept);
+      this.alert.replaceChildren();
+      this.show(this.path);
+      return this.check();
+    });
+    const drop = button(t("Drop my changes"), () => {
+      localStorage.removeItem(KEY);
+      this.alert.replaceChildren();
+    });
+    this.alert.replaceChildren(element("p", { className: "warning" }, `${t("This browser has changes to an earlier revision")} (${kept.base}): ${visible(names)}`), element("div", { className: "buttons" }, keep, drop));
+  }
+
+  show(path) {
+    this.path = path;
+    this.editor.show(path, this.texts.get(path) ?? "");
+    this.mark();
+  }
+
+  mark() {
+    const errors = (path) => this.problems.filter((one) => one.file === path).length;
+    const rows = [...this.texts.keys()].sort(order).map((path) => {
+      const marks = [this.texts.get(path) !== this.served.get(path) && "•", errors(path) && `${errors(path)} !`].filter(Boolean).join(" ");
+      const open = element("button", { type: "button" }, visible(path), element("small", {}, marks && ` ${marks}`));
+      if (path === this.path) open.setAttribute("aria-current", "true");
+      open.onclick = () => this.show(path);
+      return element("li", {}, open);
+    });
+    this.tree.replaceChildren(...rows);
+    this.editor.mark(this.problems.filter((one) => one.file === this.path));
+    const errorCount = this.problems.filter((one) => one.severity === "error").length;
+    const counts = `${errorCount} ${t("errors")}, ${this.problems.length - errorCount} ${t("warnings")}`;
+    this.state.textContent = `${counts} · ${this.changes.length ? `${t("changed")}: ${this.changes.join(", ")}` : t("as it is served")}`;
+    this.found.replaceChildren(...this.problems.map((one) => this.problem(one)));
+  }
+
+  problem({ file, line, column, severity, code, message, suggestion }) {
+    const place = element("button", { type: "button" }, `${file}:${line}:${column}`);
+    place.onclick = () => {
+      if (this.texts.has(file)) this.show(file);
+      this.editor.goTo(line, column);
+    };
+    const help = suggestion ? ` ${t("did you mean")} '${visible(suggestion)}'?` : "";
+    return element("li", { className: severity }, place, ` ${visible(message)}${help} `, element("code", {}, code));
+  }
+
+  change(text) {
+    this.texts.set(this.path, text);
+    this.keep();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check().catch((error) => this.say(error.message)), QUIET_MILLIS);
+  }
+
+  // for the next time that this page is opened in this browser
+  keep() {
+    const { files, delete: gone } = this.body;
+    if (!this.changes.length) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, JSON.stringify({ base: this.base, files, gone }));
+  }
+
+  async check() {
+    const turn = (this.checks += 1);
+    const found = await send("POST", "/files/check", this.body, this.signal);
+    // an answer to what was written before is late
+    if (turn !== this.checks) return;
+    this.problems = found.problems;
+    this.fixes = found.fixes;
+    const refused = new Set(found.refused.map(({ text }) => text));
+    const lines = found.diff.map((one) => element("li", { className: refused.has(one.text) ? "error" : one.more ? "warning" : "" }, `${one.more ? "⚠ " : ""}${visible(one.text)}${refused.has(one.text) ? ` (${t("not allowed here")})` : ""}`));
+    this.differs.replaceChildren(...(lines.length ? lines : [element("li", {}, t("Nothing differs."))]));
+    if (found.graph) this.draw(found.graph);
+    this.mark();
+  }
+
+  // what is new is lit
+  draw(graph) {
+    const groups = graph.nodes.filter(({ kind }) => kind === "group");
+    this.graph.crew = {
+      agents: graph.nodes.filter(({ kind }) => kind === "agent").map(({ id }) => ({ id, name: id })),
+      groups: Object.fromEntries(groups.map(({ id, agents }) => [id, { agents: agents ?? [] }])),
+      routing: graph.edges,
+    };
+    this.graph.taken = new Map(graph.edges.map(way).filter((one) => !this.before.has(one)).map((one) => [one, {}]));
+    this.graph.draw();
+  }
+
+  at(what, line, column) {
+    return send("POST", `/files/${what}`, { ...this.body, files: { ...this.body.files, [this.path]: this.texts.get(this.path) }, path: this.path, line, column }, this.signal);
+  }
+
+  async play() {
+    this.played.replaceChildren(element("p", {}, t("They are played…")));
+    try {
+      const { passed, failed, skipped, failures } = await send("POST", "/files/rehearsals", this.body, this.signal);
+      const wrong = failures.map((id) => element("p", { className: "error" }, visible(id)));
+      this.played.replaceChildren(element("p", {}, `${passed} ${t("passed")}, ${failed} ${t("failed")}, ${skipped} ${t("skipped")}`), ...wrong);
+    } catch (error) {
+      this.played.replaceChildren(element("p", { className: "error" }, visible(error.message)));
+    }
+  }
+
+  async save() {
+    if (!this.why.reportValidity()) return;
+    if (!this.changes.length) throw new Error(t("Nothing differs."));
+    const { number } = await send("PUT", "/files", { base: this.base, why: this.why.value, ...this.body }, this.signal);
+    localStorage.removeItem(KEY);
+    this.go(`/revisions?r=${number}`);
+  }
+
+  async mend() {
+    for (const { path, text } of this.fixes) this.texts.set(path, text);
+    this.keep();
+    this.show(this.path);
+    await this.check();
+  }
+
+  async drop() {
+    if (this.changes.length && !confirm(t("Drop all changes that are not saved?"))) return;
+    localStorage.removeItem(KEY);
+    this.texts = new Map(this.served);
+    this.show(this.texts.has(this.path) ? this.path : [...this.texts.keys()][0]);
+    await this.check();
+  }
+
+  async add() {
+    const id = prompt(t("The agent's id"))?.trim();
+    if (!id) return;
+    if (!AGENT.test(id)) throw new Error(t("An id has letters, digits, dashes and underscores."));
+    const path = `agents/${id}.yaml`;
+    if (this.texts.has(path)) throw new Error(`${path}: ${t("is there already")}`);
+    this.texts.set(path, NEW_AGENT(id));
+    this.keep();
+    this.show(path);
+    await this.check();
+  }
+
+  async remove() {
+    if (!confirm(`${t("Delete this file")}: ${this.path}?`)) return;
+    this.texts.delete(this.path);
+    this.keep();
+    this.show([...this.texts.keys()][0]);
+    await this.check();
+  }
+}
+
+const way = ({ from, to }) => `${from}→${to}`;
+
+// crew.yaml first, then its neighbours, then the agents
+const order = (one, other) => rank(one) - rank(other) || one.localeCompare(other);
+const rank = (path) => (path.startsWith("crew.") ? 0 : path.includes("/") ? 2 : 1);
+
+function draft() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY));
+  } catch {
+    return null;
+  }
+}
