@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.prompt import VARIABLE as VARIABLE_OF_PROMPT
+from agents.prompt import VARIABLES, parse_output_name
 from crew.config.explanations import explanations
 from crew.config.files.environment import VARIABLE
 from crew.config.fixes import certain_edits, fix
@@ -19,6 +21,15 @@ from server.authoring.shapes import explained, file_kind, keys_at, values_at
 NEW_AGENT = "id: {0}\nname: {0}\nrole: {0}\nsystem_prompt: |\n  You are {0}.\n"
 AGENT_MISSING = re.compile(r"agents/(?P<id>[A-Za-z0-9_-]+)\.yaml")
 # what is written in quotes: a bracket would begin a list
+# of prompts, in whatever file
+PLACEHOLDER = VARIABLE_OF_PROMPT
+# variables that no key gives
+GIVEN = {
+    "tools": "the agent's tools, a line each",
+    "signals": "the signals that the agent may say, with what each leads to",
+    "today": "the date of the run, in `settings.timezone`",
+}
+MAX_SHOWN = 300
 QUOTED = re.compile(r"[\[\]{}:#,&*!|>'\"%@`]")
 
 
@@ -70,6 +81,9 @@ def hover(view: CrewView, file: str, line: int, column: int) -> str:
             # never its value
             state = "set" if found[1] in os.environ else "not set"
             return f"`{found[1]}` is {state} in the environment of the editor"
+    for found in PLACEHOLDER.finditer(text):
+        if found.start() < column <= found.end() + 1:
+            return variable_text(view, file, found[1])
     named = name_at(view, file, line, column)
     token = token_at(document, line, column)
     if named is not None and (token is None or not token.is_key or named.kind != "agent"):
@@ -80,6 +94,23 @@ def hover(view: CrewView, file: str, line: int, column: int) -> str:
         if meaning:
             return f"{key}\n\n{meaning}"
     return described(view, named) if named is not None else ""
+
+
+def variable_text(view: CrewView, file: str, name: str) -> str:
+    """Return where the value of a prompt's `{{variable}}` comes from, as Markdown."""
+    head, document = f"`{{{{{name}}}}}`", view.documents.get(file)
+    if (output := parse_output_name(name)) is not None:
+        return f"{head}: the field `{output[1]}` of the typed answer of {output[0]}, in this run"
+    if name not in VARIABLES:
+        return f"{head} stays as written; known: {', '.join(VARIABLES)}"
+    if name in GIVEN:
+        return f"{head}: {GIVEN[name]}"
+    data = document.data if document is not None else None
+    value = data.get(name) if isinstance(data, dict) else None
+    if value in (None, "") and view.checked.files.crew is not None:
+        value = view.checked.files.crew.settings.model_dump().get(name)
+    shown = " ".join(str(value or "").split())[:MAX_SHOWN]
+    return f"{head}: {shown}" if shown else f"{head} is empty: no key `{name}` is given"
 
 
 def described(view: CrewView, named: Named) -> str:

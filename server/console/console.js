@@ -16,6 +16,8 @@ import { revisionsPage } from "./pages/revisions.js";
 import { runPage } from "./pages/run.js";
 import { runsPage } from "./pages/runs.js";
 import { searchPage } from "./pages/search.js";
+import { toolsPage } from "./pages/tools.js";
+import { listenToKeys } from "./keys.js";
 import { choose, locale, t } from "./words.js";
 
 const LOOK_MILLIS = 10_000;
@@ -42,6 +44,7 @@ const PAGES = [
   [/^\/revisions$/, revisionsPage],
   [/^\/crew$/, crewPage],
   [/^\/edit$/, editPage],
+  [/^\/tools$/, toolsPage],
 ];
 
 async function show(moved = false) {
@@ -129,6 +132,8 @@ document.addEventListener("click", (click) => {
 window.onpopstate = () => show(true);
 
 for (const one of document.querySelectorAll("[data-t]")) one.textContent = t(one.textContent);
+$("keys").setAttribute("aria-label", t("Keys and display"));
+listenToKeys(go);
 $("language").value = locale;
 $("language").onchange = () => choose($("language").value);
 await look().catch((error) => {

@@ -1,7 +1,7 @@
 // What the modules of the console share: elements, text that hides nothing, times and numbers.
 
 import { element } from "./shared/elements.js";
-import { locale, t } from "./words.js";
+import { isUtc, locale, t } from "./words.js";
 
 export { element, json, sendOnEnter, shape, visible } from "./shared/elements.js";
 
@@ -49,8 +49,15 @@ export function seconds(value) {
 
 export const age = (time) => seconds(Math.max(0, (Date.now() - new Date(time)) / 1000));
 
-export const clock = (time) =>
-  element("time", { dateTime: time, title: time }, new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "medium" }));
+const zone = isUtc ? { timeZone: "UTC" } : {};
+
+// the exact time, with its zone, stands in the title
+export function clock(time) {
+  const at = new Date(time);
+  const exact = at.toLocaleString(locale, { dateStyle: "full", timeStyle: "long", ...zone });
+  const shown = at.toLocaleString(locale, { dateStyle: "short", timeStyle: "medium", ...zone });
+  return element("time", { dateTime: time, title: exact }, isUtc ? `${shown} UTC` : shown);
+}
 
 // what calls have cost: a lower bound where a price is not known; nothing where they cost nothing
 export function money({ usd, unpriced }) {

@@ -1,6 +1,10 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
+  "This crew has no tools: tools.yaml names some.": "Đội này không có công cụ: hãy khai báo trong tools.yaml.", "Calls since": "Lệnh gọi từ", "not all were counted": "chưa đếm hết", "What each may do": "Mỗi công cụ được làm gì",
+  "Approved for all runs": "Đã đồng ý cho mọi lượt chạy", Withdraw: "Thu hồi", yes: "có", no: "không", sometimes: "đôi khi", kind: "loại", reaches: "truy cập", "runs a program": "chạy", reads: "đọc", writes: "ghi", sandbox: "hộp cát", pin: "ghim",
+  "Keys and display": "Phím tắt và hiển thị", "Next row": "Dòng sau", "Row before": "Dòng trước", Open: "Mở", "Single keys": "Phím đơn", "Times in UTC": "Giờ theo UTC", Close: "Đóng",
+  "saved views": "kiểu xem đã lưu", "Save this view": "Lưu kiểu xem này", "A name for this view": "Tên của kiểu xem này", "Forget this view": "Quên kiểu xem này",
   Edit: "Sửa", Files: "Các tệp", File: "Tệp", Problems: "Vấn đề", errors: "lỗi", changed: "đã sửa", "as it is served": "như bản đang dùng", "Save as a revision": "Lưu thành phiên bản", "Mend what is certain": "Sửa những gì chắc chắn",
   "Drop my changes": "Bỏ các thay đổi của tôi", "New agent": "Tác tử mới", "Delete this file": "Xoá tệp này", "did you mean": "có phải ý bạn là", "not allowed here": "không được phép ở đây", "Take it up": "Dùng lại",
   "This browser has changes to an earlier revision": "Trình duyệt này có thay đổi cho một phiên bản cũ hơn", "Drop all changes that are not saved?": "Bỏ mọi thay đổi chưa lưu?", "The agent's id": "Mã của tác tử",
@@ -70,6 +74,11 @@ const KEY = "crew.language";
 const stored = localStorage.getItem(KEY);
 export const locale = stored ?? (navigator.language.startsWith("vi") ? "vi" : "en");
 document.documentElement.lang = locale;
+
+// whether times are those of UTC, and not of this place
+const UTC = "crew.utc";
+export const isUtc = localStorage.getItem(UTC) !== null;
+export const showUtc = (on) => (on ? localStorage.setItem(UTC, "1") : localStorage.removeItem(UTC));
 
 export const t = (text) => (locale === "vi" ? VIETNAMESE[text] : undefined) ?? text;
 

@@ -120,7 +120,14 @@ OPERATIONS = (
         (),
         query_parameter("prompts", "With the system prompts.", **FLAG),
     ),
-    get_operation(f"{API}/tools", "read", crew.show_tools, answers.ToolsAnswer),
+    get_operation(
+        f"{API}/tools",
+        "read",
+        crew.show_tools,
+        answers.ToolsAnswer,
+        (503,),
+        query_parameter("usage", "With the calls of the last 24 hours.", **FLAG),
+    ),
     get_operation(f"{API}/models", "read", crew.show_models, answers.ClientModelsAnswer),
     post_operation(
         f"{API}/reload",

@@ -22,7 +22,7 @@ export async function crewPage({ signal, title }) {
     ...rehearsals(graph),
     ...section("Warnings", crew.warnings.length, () => crew.warnings.map((one) => element("p", { className: "warning" }, `${one.file}:${one.line} [${one.code}] ${visible(one.message)}`))),
     ...section("Agents", crew.agents.length, () => crew.agents.map(agent)),
-    ...section("Tools", crew.tools.length, () => crew.tools.map(tool)),
+    element("p", {}, link("/tools", `${t("Tools")} (${crew.tools.length})`)),
     ...section("Providers", crew.providers.length, () => crew.providers.map(provider)),
     element("h2", {}, t("Limits")),
     element("details", {}, element("summary", {}, t("settings")), limits),
@@ -64,15 +64,6 @@ function agent({ id, name, role, model, description, tools, signals, is_terminal
   const marks = [id, role, model, ends && t("end"), waits && t("asks before it goes on")].filter(Boolean).join(" · ");
   return element("details", {}, element("summary", {}, element("b", {}, name), element("small", {}, ` ${visible(marks)}`)),
     element("p", {}, visible(description)), element("p", {}, tools.map((one) => one.name).join(", ")), table(ways));
-}
-
-function tool(one) {
-  const marks = [one.kind, t(one.effect), one.requires_approval && t("asks a person")].filter(Boolean).join(" · ");
-  const may = ["reaches", "runs", "reads", "writes"].filter((key) => one[key].length).map((key) => [key, one[key].join(", ")]);
-  for (const key of ["sandbox", "pin"]) if (one[key]) may.push([key, one[key]]);
-  may.push(["agents", one.agents.join(", ")]);
-  return element("details", {}, element("summary", {}, element("b", {}, one.tool), element("small", {}, ` ${marks}`)),
-    element("p", {}, visible(one.description)), table(may));
 }
 
 function provider({ name, answers, reason, models }) {

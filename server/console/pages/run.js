@@ -6,8 +6,8 @@ import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "../page.js";
 import { Replay } from "../replay.js";
 import { Talk } from "../talk.js";
-import { Waterfall } from "./waterfall.js";
-import { Why } from "./why.js";
+import { Waterfall } from "../run/waterfall.js";
+import { Why } from "../run/why.js";
 import { t } from "../words.js";
 
 // raw events that are shown between two frames: each may be long

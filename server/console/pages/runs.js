@@ -88,7 +88,7 @@ export async function runsPage({ signal, go, title, crew }) {
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
   const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", { className: "runs" }, element("thead", {}, element("tr", {}, ...head)), list);
-  return element("div", {}, askForm(go), filters.node, sums, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more));
+  return element("div", {}, askForm(go), filters.node, viewsOf(go), sums, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more));
 }
 
 // what all runs of the filter come to
@@ -122,6 +122,30 @@ function askForm(go) {
   }, { className: "main", id: "send" });
   sendOnEnter(text, send);
   return element("div", { className: "answer ask" }, text, send);
+}
+
+const VIEWS = "crew.views";
+
+// filters by a name, in this browser
+function viewsOf(go) {
+  const known = JSON.parse(localStorage.getItem(VIEWS) ?? "{}");
+  const keep = () => localStorage.setItem(VIEWS, JSON.stringify(known));
+  const choose = element("select", { ariaLabel: t("saved views") }, element("option", { value: "" }, t("saved views")), ...Object.keys(known).sort().map((name) => element("option", { value: name, selected: known[name] === location.search }, name)));
+  choose.onchange = () => choose.value && go(`/runs${known[choose.value]}`);
+  const save = button(t("Save this view"), () => {
+    const name = prompt(t("A name for this view"))?.trim();
+    if (!name) return;
+    known[name] = location.search;
+    keep();
+    go(`/runs${location.search}`);
+  });
+  const forget = button(t("Forget this view"), () => {
+    delete known[choose.value];
+    keep();
+    go("/runs");
+  }, { hidden: !choose.value });
+  choose.hidden = !Object.keys(known).length;
+  return element("div", { className: "buttons views" }, choose, save, forget);
 }
 
 function filtersOf(crew, changed) {

@@ -1,12 +1,14 @@
 """The crew: what it is, and reading its files again."""
 
 import importlib.metadata
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from crew.journal.records.revisions import Loading
 from crew.routing.render import RENDERERS
+from server.history.usage import tools_usage
 from server.http.callers.rights import caller_of
 from server.http.endpoints.description import (
     describe_crew,
@@ -15,6 +17,7 @@ from server.http.endpoints.description import (
     tools_of,
     warning,
 )
+from server.http.endpoints.lists import filter_of
 from server.http.endpoints.rehearsed.checked import check_files
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
@@ -53,9 +56,19 @@ async def show_crew(request: Request) -> Response:
 
 
 async def show_tools(request: Request) -> Response:
-    """Answer GET /api/crew/tools: the tools, what each may do, and which agents have it."""
-    crew = services_of(request).runs.crew
-    document = {"tools": [describe_tool(tool, agents) for tool, agents in tools_of(crew)]}
+    """Answer GET /api/crew/tools: the tools, what each may do, and which agents have it.
+
+    With `usage=1` how often each was called in the last day, in runs that the caller may see.
+    """
+    runs = services_of(request).runs
+    crew, tools = runs.crew, [describe_tool(tool, agents) for tool, agents in tools_of(runs.crew)]
+    document: dict[str, Any] = {"tools": tools}
+    if parse_parameters(request)["usage"]:
+        used = await tools_usage(runs.store, crew.clock, filter_of(request, {}))
+        for one in tools:
+            known = used.by_tool.get(one["tool"])
+            one["usage"] = known.document() if known is not None else None
+        document |= {"usage_since": used.since, "usage_partial": used.is_partial}
     return JsonResponse(map_texts(document, crew.secrets.mask))
 
 

@@ -141,6 +141,9 @@ class ToolsAnswer(TypedDict):
     """The tools, and what each may do."""
 
     tools: list[dict[str, Any]]
+    # since when calls are counted, and whether there were too many to count all
+    usage_since: NotRequired[Time]
+    usage_partial: NotRequired[bool]
 
 
 class ClientModelAnswer(TypedDict):

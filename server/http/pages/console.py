@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 CONSOLE = Path(__file__).parents[2] / "console"
 PAGES = (
     *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/documents", "/costs", "/crew"),
-    *("/search", "/compare", "/automation", "/audit", "/revisions", "/edit"),
+    *("/search", "/compare", "/automation", "/audit", "/revisions", "/edit", "/tools"),
     *("/conversations", "/conversations/{conversation_id}"),
 )
 CONSOLE_HEADERS = {

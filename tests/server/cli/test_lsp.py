@@ -141,6 +141,13 @@ async def test_what_a_word_means(editor: Editor):
     # behind an emoji, which is two units of UTF-16
     assert "signal `[KẾT THÚC]`" in await hover("agents/desk.yaml", "[KẾT")
     assert "tool **disk** (command): What is free." in await hover("agents/desk.yaml", "disk")
+    prompt = "id: desk\nname: Dana\nrole: front\nsystem_prompt: You are {{name}} at {{organization}}, {{today}}, {{mood}}.\n"
+    (editor.folder / "agents" / "desk.yaml").write_text(prompt)
+    editor.change("agents/desk.yaml", prompt)
+    assert "`{{name}}`: Dana" in await hover("agents/desk.yaml", "{name")
+    assert "no key `organization` is given" in await hover("agents/desk.yaml", "{organ")
+    assert "the date of the run" in await hover("agents/desk.yaml", "{today")
+    assert "stays as written" in await hover("agents/desk.yaml", "{mood")
 
 
 async def offered(editor: Editor, name: str, text: str) -> list[lsp.CompletionItem]:

@@ -154,11 +154,13 @@ def test_the_crew(browser: Browser, tmp_path: Path):
     with serving(copy_example("on-call", tmp_path)) as server, opened_page(browser) as page:
         page.goto(f"{server.url}/crew")
         expect(page.locator(".graph .node")).to_have_count(7)
-        page.locator("summary", has_text="restart").click()
-        expect(page.locator("details[open]")).to_contain_text("asks a person")
-        expect(page.locator("details[open]")).to_contain_text("echo")
         page.locator("summary", has_text="settings").click()
         expect(page.locator("details[open] th", has_text="max_handoffs")).to_be_visible()
+        page.get_by_role("link", name="Tools (").click()
+        row = page.locator("#view tbody tr").filter(has=page.get_by_role("link", name="restart"))
+        # a person is asked about each call
+        expect(row.locator("td").nth(2)).to_have_text("yes")
+        expect(page.locator("section#restart")).to_contain_text("echo")
 
 
 def test_in_vietnamese(browser: Browser, server: ServerProcess):

@@ -4860,6 +4860,13 @@ export interface components {
             tools: {
                 [key: string]: unknown;
             }[];
+            /**
+             * Usage Since
+             * Format: date-time
+             */
+            usage_since?: string;
+            /** Usage Partial */
+            usage_partial?: boolean;
         };
         /**
          * TotalsAnswer
@@ -5581,7 +5588,10 @@ export interface operations {
     };
     get_api_crew_tools: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description With the calls of the last 24 hours. */
+                usage?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5635,6 +5645,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unavailable */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6545,8 +6564,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExportedRun"];
-                    "text/markdown": string;
                     "text/html": string;
+                    "text/markdown": string;
                 };
             };
             /** @description Bad request */

@@ -1,0 +1,142 @@
+"""Tools, keys, saved views and times in the console, in a real browser."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.server.http.test_console_pages import check
+from tests.support.browser import NEEDS_CHROMIUM, opened_page
+from tests.support.crews import write_crew
+from tests.support.processes import client, serving
+
+pytestmark = NEEDS_CHROMIUM
+CODE = '''
+def good(n: int) -> str:
+    """Be good."""
+    return "ok"
+
+
+def bad(n: int) -> str:
+    """Be bad."""
+    raise ValueError("no")
+
+
+def pay(n: int) -> str:
+    """Pay."""
+    return "paid"
+'''
+
+
+def tool_crew(folder: Path) -> Path:
+    tools: dict[str, Any] = {
+        name: {"kind": "python", "function": f"acts.py:{name}"} for name in ("good", "bad", "pay")
+    }
+    tools["pay"]["requires_approval"] = {"remember": ["run", "always"]}
+    rules = [
+        {"after": "pay", "say": "paid"},
+        {"after": "good", "say": "done"},
+        {"hears": "pay", "calls": [{"tool": "pay", "arguments": {"n": 1}}]},
+        {
+            "calls": [
+                {"tool": "good", "arguments": {"n": 1}},
+                {"tool": "good", "arguments": {"n": 2}},
+                {"tool": "bad", "arguments": {"n": 1}},
+            ]
+        },
+    ]
+    written = write_crew(folder, {"a": {"tools": ["good", "bad", "pay"]}}, rules, tools)
+    (written / "acts.py").write_text(CODE)
+    return written
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_tools_say_how_they_were_used(browser: Browser, tmp_path: Path, width: int, scheme: Any):
+    """Calls and failures of the last day; a standing approval is withdrawn."""
+    look = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+    with serving(tool_crew(tmp_path / "crew")) as server, opened_page(browser, **look) as page:
+        with client(server) as http:
+            for _ in range(2):
+                assert http.post("/api/crew/run", json={"query": "work"}).is_success
+            asked = http.post("/api/crew/run", json={"query": "pay"}).json()["run_id"]
+            waiting = http.get(f"/api/crew/runs/{asked}").json()["waiting"]
+            (one,) = waiting["calls"]
+            decision = {"call_id": one["call_id"], "decision": "approve", "remember": "always"}
+            body = {"decisions": [decision]}
+            assert http.post(f"/api/crew/runs/{asked}/resume", json=body).is_success
+            tools = http.get("/api/crew/tools?usage=1").json()
+        usage = {each["tool"]: each["usage"] for each in tools["tools"]}
+        assert (usage["good"]["calls"], usage["good"]["failed"]) == (4, 0)
+        assert (usage["bad"]["calls"], usage["bad"]["failed"]) == (2, 2)
+        assert tools["usage_partial"] is False
+        page.goto(f"{server.url}/tools")
+        bad = page.locator("#view tbody tr").filter(has=page.get_by_role("link", name="bad"))
+        expect(bad.locator("td").nth(4)).to_have_text("2")
+        expect(bad.locator("td").nth(5)).to_have_text("2")
+        check(page)
+        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        page.screenshot(path=tmp_path / f"tools-{width}.png", full_page=True)
+        withdraw = page.get_by_role("button", name="Withdraw: pay")
+        withdraw.click()
+        expect(withdraw).to_have_count(0)
+        with client(server) as http:
+            assert http.get("/api/crew/grants").json()["grants"] == []
+
+
+def test_keys_lead_through_the_pages(browser: Browser, tmp_path: Path):
+    """`g` and a letter, rows, the search, the list of keys; not while one types, nor when they are off."""
+    with serving(tool_crew(tmp_path / "crew")) as server, opened_page(browser) as page:
+        with client(server) as http:
+            for query in ("first", "second"):
+                http.post("/api/crew/run", json={"query": query})
+        page.goto(f"{server.url}/runs")
+        expect(page.locator("#view tbody tr")).to_have_count(2)
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.closest('tr')?.innerText.includes('first')")
+        page.keyboard.press("k")
+        assert page.evaluate("document.activeElement.closest('tr')?.innerText.includes('second')")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/runs/*")
+        for key, path in {"c": "/crew", "t": "/tools", "s": "/automation", "r": "/"}.items():
+            page.keyboard.press("g")
+            page.keyboard.press(key)
+            page.wait_for_url(f"{server.url}{path}")
+        expect(page.locator("#view table.runs")).to_be_visible()
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.name") == "text"
+        page.keyboard.type("g?j")
+        expect(page.locator("input[name=text]")).to_have_value("g?j")
+        page.locator("body").press("Escape")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("?")
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("Single keys")
+        check(page)
+        dialog.get_by_label("Single keys").uncheck()
+        dialog.get_by_role("button", name="Close").click()
+        page.keyboard.press("?")
+        expect(dialog).to_be_hidden()
+
+
+def test_views_and_times_are_kept(browser: Browser, tmp_path: Path):
+    """Filters by a name, in this browser; times of UTC, with their zone in the title."""
+    look = {"timezone_id": "Asia/Kolkata"}
+    with serving(tool_crew(tmp_path / "crew")) as server, opened_page(browser, **look) as page:
+        with client(server) as http:
+            http.post("/api/crew/run", json={"query": "first"})
+        page.goto(f"{server.url}/runs?status=failed")
+        page.once("dialog", lambda dialog: dialog.accept("what failed"))
+        page.get_by_role("button", name="Save this view").click()
+        page.goto(f"{server.url}/runs")
+        expect(page.locator("#view tbody time")).to_have_count(1)
+        assert "GMT+5:30" in str(page.locator("#view tbody time").get_attribute("title"))
+        page.get_by_label("saved views").select_option("what failed")
+        expect(page.get_by_label("status", exact=True)).to_have_value("failed")
+        assert page.url.endswith("?status=failed")
+        page.get_by_role("button", name="Forget this view").click()
+        expect(page.get_by_label("saved views")).to_be_hidden()
+        page.get_by_role("button", name="Keys and display").click()
+        page.get_by_label("Times in UTC").check()
+        expect(page.locator("#view tbody time")).to_contain_text("UTC")
