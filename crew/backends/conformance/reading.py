@@ -1,6 +1,7 @@
 """What is written is read, listed, and refused where it must be."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 from crew.backends.conformance.samples import (
@@ -157,6 +158,17 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     assert await found(RunFilter("running")) == []
     assert await found(RunFilter("paused"), limit=2, oldest_first=True) == ["r0", "r1"]
     assert await found(RunFilter("paused"), after="r1", oldest_first=True) == ["r2", "r3"]
+    # ids as runs have them begin with their time
+    ids = {}
+    for day in (4, 5, 6):
+        millis = int(datetime.fromisoformat(DAY.format(day)).timestamp() * 1000)
+        ids[day] = f"{millis:012x}{'f' * 20}"
+        await begin_run(store, ids[day], started_at=DAY.format(day))
+    since = {day: await found(RunFilter("running", since=DAY.format(day))) for day in (4, 5, 6, 7)}
+    assert since == {4: [ids[6], ids[5], ids[4]], 5: [ids[6], ids[5]], 6: [ids[6]], 7: []}, since
+    # a month, or a day, is its beginning
+    assert await found(RunFilter("running", since=DAY.format(5)[:10])) == [ids[6], ids[5]]
+    assert len(await found(RunFilter("running", since=DAY.format(5)[:7]))) == len(ids)
 
 
 async def rows_are_listed_newest_first(store: RunStore) -> None:

@@ -1,9 +1,13 @@
 """The statement that lists runs."""
 
+from datetime import UTC, datetime
+
 from crew.backends.sql.statements import Statement, sql
 from crew.journal.events import RunStatus
 from crew.journal.records.listing import MAX_COUNTED, MAX_LISTED_BYTES, RunFilter
 
+# the time in an id and that of a start may be so far apart
+APART_SECONDS = 60.0
 # by field of RunFilter, but `status`: its condition, `{}` in the value's place
 TESTS = {
     "owner": "owner = {}",
@@ -91,4 +95,22 @@ def _conditions(wanted: RunFilter, values: list[object]) -> list[str]:
     for field, value in given.items():
         values.append(value)
         conditions.append(TESTS[field].format(f"${len(values)}"))
+    if wanted.since is not None and (first := _first_id(wanted.since)):
+        # by the key: what is older is not read
+        values.append(first)
+        conditions.append(f"run_id >= ${len(values)}")
     return conditions
+
+
+def _first_id(since: str) -> str:
+    """Return what no id of a run that was started since a time comes before; "": not known.
+
+    An id begins with the time in milliseconds, in 12 hexadecimal digits.
+    """
+    try:
+        at = datetime.fromisoformat(since)
+    except ValueError:
+        return ""
+    moment = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    millis = int((moment.timestamp() - APART_SECONDS) * 1000)
+    return f"{millis:012x}" if millis > 0 else ""

@@ -38,6 +38,7 @@ FAILED = "failed_runs_of_owners (owner=? AND status=?"
         (RunFilter(status="failed", owner="ann"), FAILED),
         (RunFilter(status="cancelled", owner="ann"), FAILED),
         (RunFilter(status="running", owner=""), OPEN),
+        (RunFilter(since="2026-01-02"), "PRIMARY KEY (run_id>?"),
         (RunFilter(owner="ann"), OWNER),
         (RunFilter(status="completed", owner="ann"), OWNER),
     ],
