@@ -108,7 +108,7 @@ class CrewExecutor:
                 await self._budgets.settle_lost()
                 await self._budgets.apply_answer()
                 await self._questions.apply_answer()
-                if self.row.held_at:
+                if self.row.held_at and self.state.status == "running":
                     self._ends.hold(self.row.held_at)
                 if self.state.status == "running":
                     self._end_if_it_crashes()

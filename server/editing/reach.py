@@ -29,7 +29,11 @@ NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
 
 def wider_reach(then: Checked, now: Checked) -> list[Difference]:
     """Return what lets the server do more, of two crews without errors."""
-    found = [*_leaves(then, now), *_variables(then.files.sources, now.files.sources)]
+    found = [
+        *_leaves(then, now),
+        *_effects(then, now),
+        *_variables(then.files.sources, now.files.sources),
+    ]
     found += [one for one in differences(then, now) if one.is_more and _is_guarded(one.path)]
     # one line says it once
     return list({(one.now or one.text): one for one in reversed(found)}.values())[::-1]
@@ -60,6 +64,18 @@ def _leaves(then: Checked, now: Checked) -> Iterator[Difference]:
         name = ".".join(path)
         source = before[path].source if path in before else ""
         yield Difference(f"{name} {how}", source, leaf.source, is_more=True, path=path)
+
+
+def _effects(then: Checked, now: Checked) -> Iterator[Difference]:
+    """Yield the tools that are called again by themselves, and were not before."""
+    before = leaves_of(then)
+    for path, leaf in leaves_of(now).items():
+        was = before.get(path)
+        if path[0] != "tools" or path[-1] != "effect" or was is None:
+            continue
+        if was.value == "once" != leaf.value:
+            text = f"{'.'.join(path)} is {leaf.value} and not once"
+            yield Difference(text, was.source, leaf.source, is_more=True, path=path)
 
 
 def _is_part(now: list[Any], was: list[Any]) -> bool:

@@ -41,7 +41,7 @@ class ToolsUsage:
 
     since: str
     by_tool: dict[str, ToolUsage]
-    # the time was over before all runs were looked at
+    # there were more than were counted
     is_partial: bool
 
 
@@ -53,7 +53,7 @@ async def tools_usage(store: RunStore, clock: Clock, wanted: RunFilter) -> Tools
     since = rfc3339(store.now() - timedelta(hours=HOURS))
     seconds: dict[str, list[float]] = defaultdict(list)
     failed: dict[str, int] = defaultdict(int)
-    ends, after, is_done = clock.monotonic() + SECONDS, None, False
+    ends, after, is_done, is_cut = clock.monotonic() + SECONDS, None, False, False
     while not is_done and clock.monotonic() < ends:
         rows = await store.rows(replace(wanted, since=since), BATCH, after)
         is_done = len(rows) < BATCH
@@ -61,6 +61,7 @@ async def tools_usage(store: RunStore, clock: Clock, wanted: RunFilter) -> Tools
             break
         after = rows[-1].run_id
         found = await store.search(RESULT, [row.run_id for row in rows], MAX_EVENTS)
+        is_cut = is_cut or len(found) == MAX_EVENTS
         for _, public in found:
             event = from_json(public)
             if event["type"] != "tool_result":
@@ -73,4 +74,4 @@ async def tools_usage(store: RunStore, clock: Clock, wanted: RunFilter) -> Tools
         name: ToolUsage(len(times), failed[name], sorted(times)[ceil(0.95 * len(times)) - 1])
         for name, times in seconds.items()
     }
-    return ToolsUsage(since, used, not is_done)
+    return ToolsUsage(since, used, is_cut or not is_done)

@@ -150,7 +150,11 @@ def _answer_of(body: QueryBody, caller: Caller) -> Answer:
 
 
 def answer_of_body(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
-    """Return the answer in a body."""
+    """Return the answer in a body; raises HttpProblem."""
+    if caller.place is not None and any(one.remember == "always" for one in body.decisions):
+        # such an approval holds for the runs of all that the token stands for
+        text = "remember: always needs a token; a ticket approves calls of its own runs"
+        raise HttpProblem(403, f"decisions: {text}", [("decisions", text)])
     decisions = tuple(CallDecision(**dict(one)) for one in body.decisions)
     return Answer(
         body.query,

@@ -294,3 +294,47 @@ def test_two_saves_at_once(folder: Path):
             one.start()
         until(lambda: len(found) == 2)
         assert sorted(one.status_code for one in found) == [200, 409]
+
+
+def test_rehearsals_of_a_draft_call_no_tool(tmp_path: Path):
+    """A draft brings no rehearsal that calls a real tool, and no tool that may be called again by itself."""
+    code = 'from pathlib import Path\n\n\ndef pay(to: str) -> str:\n    """Pay."""\n    Path(__file__).with_name("PAID").write_text(to)\n    return to\n'
+    tool = {
+        "kind": "python",
+        "function": "acts.py:pay",
+        "effect": "once",
+        "requires_approval": True,
+    }
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["pay"]}}, [{"say": "x"}], {"pay": tool})
+    (folder / "acts.py").write_text(code)
+    agent = yaml.safe_load((folder / "agents" / "a.yaml").read_text())
+    agent["context"] = {"blocks": [{"kind": "text", "file": "tests/evil.yaml"}, "history"]}
+    evil = {
+        "rehearsals": [
+            {
+                "name": "evil",
+                "query": "pay",
+                "says": {"a": [{"calls": [{"tool": "pay", "arguments": {"to": "mallory"}}]}, "x"]},
+                "returns": {"pay": {"real": True}},
+                "answers": [{"approve": True}],
+                "expect": {"answer": "x"},
+            }
+        ]
+    }
+    again = yaml.safe_load((folder / "tools.yaml").read_text())
+    again["tools"]["pay"]["effect"] = "idempotent"
+    changed = {"tools.yaml": yaml.safe_dump(again)}
+    with serving(folder, CREW_EDIT="1") as server, client(server) as http:
+        files = {"agents/a.yaml": yaml.safe_dump(agent), "tests/evil.yaml": yaml.safe_dump(evil)}
+        refused = http.post("/api/crew/files/rehearsals", json={"files": {**files, **changed}})
+        assert (refused.status_code, "rehearsal" in refused.text) == (400, True), refused.text
+        (folder / "tests").mkdir()
+        (folder / "tests" / "real.yaml").write_text(yaml.safe_dump(evil))
+        refused = http.post("/api/crew/files/rehearsals", json={"files": changed})
+        assert (refused.status_code, refused.json()["code"]) == (403, "wider-reach")
+        assert "effect is idempotent" in refused.text
+        # as it is, it is not called
+        http.post("/api/crew/files/rehearsals", json={})
+        base, _ = texts_of(http)
+        assert put(http, base, files=changed).status_code == 403
+    assert not (folder / "PAID").exists()

@@ -136,6 +136,9 @@ def test_a_decision_is_never_in_an_address(server: ServerProcess):
         weak = page(http, user_id="ann")
         path = f"/api/crew/runs/{pays}/resume"
         assert http.post(path, json={"decision": "approve"}, headers=weak).status_code == 403
+        always = {"call_id": "call_1_1", "decision": "approve", "remember": "always"}
+        for_all = http.post(path, json={"decisions": [always]}, headers=ann)
+        assert (for_all.status_code, "needs a token" in for_all.text) == (403, True)
         assert http.post(path, json={"decision": "approve"}, headers=ann).is_success
         asked = run(http, ann, query="ask").json()["run_id"]
         answered = http.get("/api/crew/stream", params={"q": "hi", "run_id": asked, **in_url})
@@ -166,6 +169,9 @@ def test_it_ends(tmp_path: Path):
         again = {"Last-Event-ID": "x:1"}
         parameters = {"ticket": brief}
         assert http.get("/api/crew/stream", params=parameters, headers=again).status_code == 401
+        # a page that has been open for long is no attempt to guess a token
+        for _ in range(15):
+            assert run(http, {"Authorization": f"Bearer {brief}"}).status_code == 401
         assert run(http, {"Authorization": f"Bearer {long}"}).is_success
     with (
         serving(folder, CREW_API_TOKENS=f"shop:{TOKENS['other']}") as server,

@@ -63,25 +63,35 @@ def restore_backup(
         raise StoreError(f"there is no file {source} to restore")
     if target.exists() and source.samefile(target):
         raise StoreError(f"{source} is the database itself; give the file of a backup")
-    locks, part = FileLocks(target), target.with_name(target.name + PART)
+    locks = FileLocks(target)
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not locks.have_all():
             raise StoreError(
                 f"a process has runs in {target}: stop `crew serve` and other commands first"
             )
-        _forget(part)
-        taken_at, count = _copy(source, part, crew)
-        held = asyncio.run(_hold(part, taken_at, runs=runs))
-        before = _replace(part, target, now)
+        return _restore(source, target, now, crew=crew, runs=runs)
     except sqlite3.Error as error:
         raise StoreError(f"{source} cannot be restored: {error}") from error
     except OSError as error:
         raise StoreError(f"{source} cannot be restored: {error.strerror}") from error
     finally:
+        locks.release()
+
+
+def _restore(
+    source: Path, target: Path, now: datetime, *, crew: str | None, runs: bool
+) -> Restored:
+    """Do what `restore_backup` says, as the only process that has the database."""
+    part = target.with_name(target.name + PART)
+    _forget(part)
+    try:
+        taken_at, count = _copy(source, part, crew)
+        held = asyncio.run(_hold(part, taken_at, runs=runs))
+        before = _replace(part, target, now)
+    finally:
         with suppress(OSError):
             _forget(part)
-        locks.release()
     return Restored(taken_at, count, before, held)
 
 
@@ -132,8 +142,10 @@ def _replace(part: Path, target: Path, now: datetime) -> Path | None:
     before = None
     if target.exists():
         with closing(sqlite3.connect(target, isolation_level=None)) as database:
-            # its log comes into the file, which is all of it then
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            # its log comes into the file, which is all of it then; unless another program reads it
+            is_busy, *_ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if is_busy:
+            raise StoreError(f"another program reads {target}: nothing was changed; end it first")
         before = target.with_name(f"{target.name}.before-{now:%Y%m%dT%H%M%SZ}")
         # unlike a rename it leaves no moment without a database
         os.link(target, before)

@@ -108,12 +108,15 @@ async def _pause(client: CrewClient, run_id: str, after: int) -> int:
 
 
 async def _once_behind(client: CrewClient, events: Sequence[RunEvent], at: int) -> list[str]:
-    """Return the calls behind an event of tools that act once, in words."""
+    """Return the calls behind an event of tools that may act once, in words.
+
+    Of a tool that the crew has no more it is not known.
+    """
     behind = [one for one in events if one.type == "tool_start" and (one.seq or 0) > at]
     if not behind:
         return []
     tools = (await client.read(f"{API}/tools"))["tools"]
-    once = {one["tool"] for one in tools if one["effect"] == "once"}
-    made = [one.metadata for one in behind if one.metadata["tool"] in once]
+    known = {one["tool"] for one in tools if one["effect"] != "once"}
+    made = [one.metadata for one in behind if one.metadata["tool"] not in known]
     shown = (f"{one['tool']}({shown_arguments(one['arguments'])})" for one in made)
     return list(dict.fromkeys(shown))

@@ -7,7 +7,8 @@ import { button, element, link, visible } from "../page.js";
 import { t } from "../words.js";
 
 const QUIET_MILLIS = 150;
-const KEY = "crew.draft";
+// each draft by the revision that it was made from
+const KEY = "crew.draft.";
 const NEW_AGENT = (id) => `id: ${id}\nname: ${id}\nrole: ${id}\nsystem_prompt: |\n  You are {{name}}, {{role}}.\n`;
 const AGENT = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -40,6 +41,7 @@ class EditPage {
     this.fixes = [];
     this.node = element("div", { className: "edit-page" });
     this.alert = element("div", { role: "alert" });
+    this.told = element("div", { role: "alert" });
     this.tree = element("ul", { className: "files" });
     this.state = element("p", { className: "small", role: "status" });
     this.found = element("ol", { className: "problems", ariaLabel: t("Problems") });
@@ -56,9 +58,11 @@ class EditPage {
   }
 
   async open() {
-    const kept = draft();
-    if (kept && kept.base === this.base) this.take(kept);
-    else if (kept) this.offerDraft(kept);
+    const kept = drafts();
+    const own = kept.find(({ base }) => base === this.base);
+    if (own) this.take(own);
+    const earlier = kept.find(({ base }) => base !== this.base);
+    if (earlier) this.offerDraft(earlier);
     if (!this.writable) this.say(`${t("The files cannot be written here.")} ${visible(this.reason)}`, "warning");
     this.show(this.texts.has("crew.yaml") ? "crew.yaml" : [...this.texts.keys()][0]);
     const save = button(t("Save as a revision"), () => this.save(), { className: "main" });
@@ -71,6 +75,7 @@ class EditPage {
     const bar = element("form", { className: "buttons", onsubmit: () => false }, this.why, save, drop);
     this.node.replaceChildren(
       this.alert,
+      this.told,
       element("div", { className: "edit-panes" },
         element("nav", { ariaLabel: t("Files") }, this.tree, element("div", { className: "buttons" }, add, remove)),
         element("div", { className: "edit-main" }, this.editor.node, this.state, this.found, element("div", { className: "buttons" }, fix), bar),
@@ -101,7 +106,7 @@ class EditPage {
   }
 
   say(text, kind = "error") {
-    this.alert.replaceChildren(element("p", { className: kind }, text));
+    this.told.replaceChildren(element("p", { className: kind }, text));
   }
 
   take({ files, gone }) {
@@ -114,12 +119,14 @@ class EditPage {
     const names = [...Object.keys(kept.files), ...kept.gone].join(", ");
     const keep = button(t("Take it up"), () => {
       this.take(kept);
+      localStorage.removeItem(KEY + kept.base);
+      this.keep();
       this.alert.replaceChildren();
       this.show(this.path);
       return this.check();
     });
     const drop = button(t("Drop my changes"), () => {
-      localStorage.removeItem(KEY);
+      localStorage.removeItem(KEY + kept.base);
       this.alert.replaceChildren();
     });
     this.alert.replaceChildren(element("p", { className: "warning" }, `${t("This browser has changes to an earlier revision")} (${kept.base}): ${visible(names)}`), element("div", { className: "buttons" }, keep, drop));
@@ -160,6 +167,8 @@ class EditPage {
 
   change(text) {
     this.texts.set(this.path, text);
+    // they are of the text before
+    this.fixes = [];
     this.keep();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check().catch((error) => this.say(error.message)), QUIET_MILLIS);
@@ -168,8 +177,8 @@ class EditPage {
   // for the next time that this page is opened in this browser
   keep() {
     const { files, delete: gone } = this.body;
-    if (!this.changes.length) localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, JSON.stringify({ base: this.base, files, gone }));
+    if (!this.changes.length) localStorage.removeItem(KEY + this.base);
+    else localStorage.setItem(KEY + this.base, JSON.stringify({ base: this.base, files, gone }));
   }
 
   async check() {
@@ -216,8 +225,10 @@ class EditPage {
   async save() {
     if (!this.why.reportValidity()) return;
     if (!this.changes.length) throw new Error(t("Nothing differs."));
+    const sent = JSON.stringify(this.body);
     const { number } = await send("PUT", "/files", { base: this.base, why: this.why.value, ...this.body }, this.signal);
-    localStorage.removeItem(KEY);
+    // what was typed meanwhile stays, as a draft of the revision before
+    if (JSON.stringify(this.body) === sent) localStorage.removeItem(KEY + this.base);
     this.go(`/revisions?r=${number}`);
   }
 
@@ -230,7 +241,7 @@ class EditPage {
 
   async drop() {
     if (this.changes.length && !confirm(t("Drop all changes that are not saved?"))) return;
-    localStorage.removeItem(KEY);
+    localStorage.removeItem(KEY + this.base);
     this.texts = new Map(this.served);
     this.show(this.texts.has(this.path) ? this.path : [...this.texts.keys()][0]);
     await this.check();
@@ -263,10 +274,13 @@ const way = ({ from, to }) => `${from}→${to}`;
 const order = (one, other) => rank(one) - rank(other) || one.localeCompare(other);
 const rank = (path) => (path.startsWith("crew.") ? 0 : path.includes("/") ? 2 : 1);
 
-function draft() {
-  try {
-    return JSON.parse(localStorage.getItem(KEY));
-  } catch {
-    return null;
-  }
+// those of this browser; what is none is left alone
+function drafts() {
+  return Object.keys(localStorage).filter((key) => key.startsWith(KEY)).flatMap((key) => {
+    try {
+      return [JSON.parse(localStorage.getItem(key))];
+    } catch {
+      return [];
+    }
+  });
 }

@@ -16,7 +16,7 @@ from server.http.callers.auditor import address_of
 from server.http.callers.authenticator import Authenticator
 from server.http.callers.pace import RateLimits
 from server.http.callers.session import COOKIE, SESSION, ask_for_token, open_session
-from server.http.callers.tickets import read_ticket
+from server.http.callers.tickets import TicketOver, read_ticket
 from server.http.door import Door
 from server.http.errors import HttpProblem, ProblemResponse
 from server.http.pages.chat import OPEN_PATHS
@@ -122,10 +122,10 @@ class AccessGuard:
             # a caller with a token of its own has no more by it
             self.authenticator.check(request)
             comes_back = "last-event-id" in request.headers
-            caller = read_ticket(self.authenticator.tokens, ticket, comes_back=comes_back)
+            caller = self._read_ticket(ticket, comes_back=comes_back)
             if caller is None:
                 self.authenticator.count_wrong(request)
-                raise HttpProblem(401, "ticket: is none of this server's, or too old")
+                raise HttpProblem(401, "ticket: is none of this server's")
             self._let_in(request, caller, None)
             return None
         if (caller := self._with_ticket(request, path)) is not None:
@@ -155,10 +155,18 @@ class AccessGuard:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or given.count(".") != 1:
             return None
-        caller = read_ticket(self.authenticator.tokens, given.strip(), in_url=False)
+        caller = self._read_ticket(given.strip(), in_url=False)
         if caller is not None and OF_PLACE.fullmatch(f"{request.scope['method']} {path}") is None:
             raise HttpProblem(403, "ticket: it opens runs and their conversation, nothing else")
         return caller
+
+    def _read_ticket(self, text: str, **how: bool) -> Caller | None:
+        """Return who shows a ticket; see `read_ticket`. Raises HttpProblem for one that is over."""
+        try:
+            return read_ticket(self.authenticator.tokens, text, **how)
+        except TicketOver:
+            # no attempt to guess one: a page has been open for long
+            raise HttpProblem(401, "ticket: its time is over; make another one") from None
 
     def _let_in(self, request: HTTPConnection, caller: Caller, token: Token | None) -> None:
         self.limits.take_request(f"token {caller.limited_as}")

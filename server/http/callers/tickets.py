@@ -24,6 +24,10 @@ RECONNECT_SECONDS = 24 * 3600
 SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})
 
 
+class TicketOver(Exception):
+    """A ticket of ours, the time of which is over."""
+
+
 def make_ticket(token: Token, run_id: str | None) -> str:
     """Make a ticket of a caller's, for a run that it sees, or None: for a start."""
     return _write(token, [run_id, secrets.token_hex(16), int(time.time()) + CONNECT_SECONDS])
@@ -53,13 +57,16 @@ def _write(token: Token, given: list[Any]) -> str:
 def read_ticket(
     tokens: Tokens, text: str, *, comes_back: bool = False, in_url: bool = True
 ) -> Caller | None:
-    """Read who shows a ticket; None if it is none of ours, or its time is over.
+    """Read who shows a ticket; None if it is none of ours, or is shown where it may not be.
 
     Args:
         tokens: of the server.
         text: the ticket.
         comes_back: it continues a stream.
         in_url: it was shown in an address; one for a run, or a start, is shown nowhere else.
+
+    Raises:
+        TicketOver
     """
     body, _, signature = text.partition(".")
     try:
@@ -74,10 +81,13 @@ def read_ticket(
     if more:
         user_id, conversation_id, own = more
         ticket = Ticket(None, nonce, TicketPlace(user_id, conversation_id), in_url)
-        is_over = time.time() > until
-        return None if is_over else replace(token.caller, scopes=scopes & set(own), ticket=ticket)
-    if not in_url or time.time() > until + (RECONNECT_SECONDS if comes_back else 0):
+        if time.time() > until:
+            raise TicketOver
+        return replace(token.caller, scopes=scopes & set(own), ticket=ticket)
+    if not in_url:
         return None
+    if time.time() > until + (RECONNECT_SECONDS if comes_back else 0):
+        raise TicketOver
     return replace(token.caller, scopes=scopes, ticket=Ticket(run_id, nonce))
 
 

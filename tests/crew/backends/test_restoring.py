@@ -10,10 +10,14 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from crew import SqliteStore
 from crew.backends.conformance.samples import begin_run
 from crew.backends.sqlite.backup import back_up
+from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.restoring import restore_backup
+from crew.journal.errors import StoreError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TAKEN_AT = "2026-01-01T00:00:00.000Z"
@@ -79,3 +83,35 @@ def test_a_restore_that_is_killed_leaves_the_old_or_the_new(tmp_path: Path):
             break
     assert len(found) > 15
     assert found == sorted(found, reverse=True), "from one step on it is the new one"
+
+
+def test_a_reader_keeps_it_from_being_lost(tmp_path: Path):
+    """What the log alone has would not be in the database that is kept: it is refused, until it has gone."""
+    database, backup = tmp_path / "crew.db", tmp_path / "backup.db"
+    asyncio.run(fill(database, "r1"))
+    back_up(database, backup, TAKEN_AT, "1")
+    with closing(sqlite3.connect(database)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM runs").fetchone()
+        asyncio.run(fill(database, "r2"))
+        with pytest.raises(StoreError, match="another program reads"):
+            restore_backup(backup, database, NOW, crew=None, runs=True)
+    done = restore_backup(backup, database, NOW, crew=None, runs=True)
+    assert done.before is not None
+    assert set(held(done.before)) == {"r1", "r2"}
+
+
+def test_a_second_restore_leaves_the_first_one_alone(tmp_path: Path):
+    """It is refused, and takes nothing away."""
+    database, backup = tmp_path / "crew.db", tmp_path / "backup.db"
+    asyncio.run(fill(database, "r1"))
+    back_up(database, backup, TAKEN_AT, "1")
+    part = database.with_name("crew.db.restoring")
+    locks = FileLocks(database)
+    assert locks.have_all()
+    part.write_bytes(b"of the first one")
+    with pytest.raises(StoreError, match="a process has runs"):
+        restore_backup(backup, database, NOW, crew=None, runs=True)
+    assert part.read_bytes() == b"of the first one"
+    locks.release()
+    assert restore_backup(backup, database, NOW, crew=None, runs=True).runs == 1

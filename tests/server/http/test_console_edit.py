@@ -48,7 +48,7 @@ def test_a_change_is_checked_and_saved(browser: Browser, tmp_path: Path):
         save.click()
         expect(page.locator(".revisions tbody tr").first).to_contain_text("three rounds are enough")
         assert "settings: { max_rounds: 3 }" in (folder / "crew.yaml").read_text()
-        assert page.evaluate("localStorage.getItem('crew.draft')") is None
+        assert page.evaluate("Object.keys(localStorage).filter(key => key.includes('draft'))") == []
 
 
 def test_what_may_be_written_is_offered(browser: Browser, tmp_path: Path):
@@ -84,6 +84,10 @@ def test_a_draft_outlives_the_page(browser: Browser, tmp_path: Path):
         page.reload()
         expect(page.get_by_text("This browser has changes to an earlier revision")).to_be_visible()
         expect(page.locator(".cm-content")).to_contain_text("# another hand")
+        # what is written meanwhile is another draft
+        write_at_end(page, "\n# second\n")
+        page.reload()
+        expect(page.locator(".cm-content")).to_contain_text("# second")
         page.get_by_role("button", name="Take it up").click()
         expect(page.locator(".cm-content")).to_contain_text("# a thought")
 

@@ -8,6 +8,7 @@ import pytest
 from server.http.callers.tickets import (
     CONNECT_SECONDS,
     RECONNECT_SECONDS,
+    TicketOver,
     _encode,
     _sign,
     make_ticket,
@@ -36,7 +37,11 @@ def test_a_ticket_ends(left: float, comes_back: bool, is_good: bool):
     """Later for who was connected."""
     tokens = Tokens()
     ticket = made(tokens, time.time() + left)
-    assert (read_ticket(tokens, ticket, comes_back=comes_back) is not None) is is_good
+    if is_good:
+        assert read_ticket(tokens, ticket, comes_back=comes_back) is not None
+        return
+    with pytest.raises(TicketOver):
+        read_ticket(tokens, ticket, comes_back=comes_back)
 
 
 def test_a_new_ticket_is_good_for_a_minute():

@@ -6564,8 +6564,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExportedRun"];
-                    "text/html": string;
                     "text/markdown": string;
+                    "text/html": string;
                 };
             };
             /** @description Bad request */

@@ -6,7 +6,8 @@ import { parse } from "./client.js";
 
 // in this order, the first one marked
 const DECISIONS = ["approve", "retry", "done", "skip", "deny"];
-const REMEMBER = ["run", "always"];
+// for all runs is more than one person may say here
+const REMEMBER = ["run"];
 
 // `waiting`: the metadata of a `pause` event; `send`: sends decisions
 export function card(waiting, words, send) {

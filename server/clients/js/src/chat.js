@@ -88,7 +88,7 @@ export class CrewChat extends HTMLElement {
     this.#view?.close();
     const said = { ...((this.getAttribute("language") ?? navigator.language).startsWith("vi") ? VIETNAMESE : ENGLISH), ...this.words };
     this.#view = new View(this, this.#parts, said);
-    this.#view.open();
+    this.#view.opened = this.#view.open();
   }
 }
 
@@ -204,7 +204,7 @@ class View {
     });
     if (run === null || this.signal.aborted) return;
     this.mine(run.query);
-    await this.follow(id);
+    this.follow(id).catch((error) => this.fail(error));
   }
 
   // Sends words: a question, or the answer to what is asked.
@@ -214,6 +214,9 @@ class View {
     this.nodes.send.disabled = true;
     this.tell();
     try {
+      // what was said before stands above
+      await this.opened;
+      if (this.signal.aborted) return;
       if (this.pause) await this.answer(text);
       else await this.ask(text);
     } catch (error) {
@@ -225,9 +228,9 @@ class View {
   }
 
   async answer(text) {
-    await this.crew.answer(this.run, { text, pause: this.pause.seq });
-    this.nodes.input.value = "";
-    this.goOn();
+    const asked = this.pause;
+    await this.crew.answer(this.run, { text, pause: asked.seq });
+    this.goOn(asked, text);
   }
 
   async ask(text) {
@@ -243,8 +246,9 @@ class View {
       this.hasConversations = false;
       return this.ask(text);
     }
+    if (this.signal.aborted) return;
     this.mine(text);
-    this.nodes.input.value = "";
+    this.clear(text);
     store(this.key, { conversation: this.conversation, run, plain: !names });
     this.emit("run", { run, conversation: names ? this.conversation : null });
     this.follow(run).catch((error) => this.fail(error));
@@ -273,12 +277,20 @@ class View {
     while (!this.signal.aborted && this.pause === asked) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MILLIS));
       const run = await this.crew.run(this.run, { signal: this.signal }).catch(() => null);
-      if (this.pause === asked && run && (run.status !== "paused" || run.pause !== asked.seq)) this.goOn();
+      if (this.pause === asked && run && (run.status !== "paused" || run.pause !== asked.seq)) this.goOn(asked);
     }
   }
 
-  goOn() {
+  // what was typed stays, unless it is what was sent
+  clear(text) {
+    if (this.nodes.input.value === text) this.nodes.input.value = "";
+  }
+
+  // once for each pause, whoever has answered it
+  goOn(asked, text) {
+    if (this.signal.aborted || this.pause !== asked) return;
     this.pause = null;
+    if (text !== undefined) this.clear(text);
     this.shown.card?.remove();
     this.follow(this.run, this.after).catch((error) => this.fail(error));
   }
@@ -293,16 +305,18 @@ class View {
     }
     return card(data, this.words, async (decisions) => {
       await this.crew.decide(this.run, { pause: data.seq, decisions });
-      this.goOn();
+      this.goOn(data);
     });
   }
 
   work() {
+    if (this.signal.aborted) return;
     this.nodes.stop.hidden = false;
     this.nodes.send.disabled = true;
   }
 
   rest() {
+    if (this.signal.aborted) return;
     const { input, send, stop } = this.nodes;
     stop.hidden = !this.pause;
     send.disabled = Boolean(this.pause?.calls && !this.pause.words_left);

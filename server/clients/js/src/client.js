@@ -100,7 +100,7 @@ export class Crew {
 
   // Goes on with a failed run at the step that failed.
   async retry(run) {
-    await this.send("POST", `/runs/${encodeURIComponent(run)}/retry`, { key: newKey() });
+    await this.send("POST", `/runs/${encodeURIComponent(run)}/retry`);
   }
 
   // A run with its result, and what it asks.
