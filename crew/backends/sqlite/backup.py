@@ -13,11 +13,14 @@ from crew.journal.errors import StoreError
 CHUNK_BYTES = 1 << 20
 PART = ".part"
 ABOUT = """
-CREATE TABLE IF NOT EXISTS backup (
+CREATE TABLE backup (
     taken_at TEXT NOT NULL, program TEXT NOT NULL, schema INTEGER NOT NULL,
-    runs INTEGER NOT NULL, events INTEGER NOT NULL
+    runs INTEGER NOT NULL, events INTEGER NOT NULL, revision TEXT NOT NULL
 )
 """
+HAS_LOADS = "SELECT 1 FROM sqlite_master WHERE name = 'loads'"
+# that was served last; "" where none was yet
+REVISION = "SELECT coalesce((SELECT revision FROM loads ORDER BY number DESC LIMIT 1), '')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +92,14 @@ def _copy(source: Path, part: Path, taken_at: str, program: str) -> tuple[int, i
             copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 # our own
             for table in ("runs", "events")
         )
+        # of a backup of which this is one
+        copy.execute("DROP TABLE IF EXISTS backup")
         copy.execute(ABOUT)
-        copy.execute(
-            "INSERT INTO backup VALUES (?, ?, ?, ?, ?)", (taken_at, program, schema, runs, events)
-        )
+        # an older schema has none
+        is_noted = copy.execute(HAS_LOADS).fetchone() is not None
+        revision = copy.execute(REVISION).fetchone()[0] if is_noted else ""
+        about = (taken_at, program, schema, runs, events, revision)
+        copy.execute("INSERT INTO backup VALUES (?, ?, ?, ?, ?, ?)", about)
     return runs, events
 
 

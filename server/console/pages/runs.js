@@ -1,6 +1,6 @@
 // All runs, newest first, searched and filtered; and the place where one is started.
 
-import { every, get, start } from "../api.js";
+import { every, get, post, start } from "../api.js";
 import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, link, money, seconds, sendOnEnter, spent, visible } from "../page.js";
 import { locale, t } from "../words.js";
@@ -88,7 +88,7 @@ export async function runsPage({ signal, go, title, crew }) {
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
   const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", { className: "runs" }, element("thead", {}, element("tr", {}, ...head)), list);
-  return element("div", {}, askForm(go), filters.node, viewsOf(go), sums, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more));
+  return element("div", {}, askForm(go), filters.node, viewsOf(go), sums, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more, deletion(filters, () => go(location.pathname + location.search))));
 }
 
 // what all runs of the filter come to
@@ -122,6 +122,19 @@ function askForm(go) {
   }, { className: "main", id: "send" });
   sendOnEnter(text, send);
   return element("div", { className: "answer ask" }, text, send);
+}
+
+// deletes what the filters show, if as many match as the person has seen
+function deletion(filters, done) {
+  return button(t("Delete what matches"), async () => {
+    const filter = filters.given();
+    const send = async (more) => (await post("/runs/delete", { filter, ...more })).json();
+    const { count } = await send({ dry: true });
+    if (!count) throw new Error(t("No runs."));
+    if (!confirm(`${t("Delete so many runs, with all that is of them")}: ${count}?`)) return;
+    await send({ expect: count });
+    done();
+  });
 }
 
 const VIEWS = "crew.views";

@@ -55,6 +55,15 @@ def test_a_copy_under_load_has_every_run_that_was_accepted(tmp_path: Path):
     assert [
         one.name for one in tmp_path.iterdir() if ".db-" in one.name or "part" in one.name
     ] == []
+    with closing(sqlite3.connect(tmp_path / "0.db")) as database:
+        about = database.execute("SELECT runs, revision, taken_at FROM backup").fetchall()
+        loaded = database.execute("SELECT revision FROM loads").fetchall()
+    assert [(one[0] > 0, one[1:2]) for one in about] == [(True, loaded[0])]
+    # a backup is a database, which can be backed up
+    again = crew(
+        "backup", folder, tmp_path / "again.db", CREW_DATABASE_URL=f"sqlite:///{tmp_path / '0.db'}"
+    )
+    assert again.returncode == 0, again.stderr
     # it is taken like any other database
     url = f"sqlite:///{tmp_path / '0.db'}"
     assert crew("runs", folder, CREW_DATABASE_URL=url).stdout.count("completed") > 0

@@ -120,6 +120,26 @@ def test_keys_lead_through_the_pages(browser: Browser, tmp_path: Path):
         expect(dialog).to_be_hidden()
 
 
+def test_runs_that_match_are_deleted(browser: Browser, tmp_path: Path):
+    """As many as were seen; what waits for a person is refused, and stays."""
+    with serving(tool_crew(tmp_path / "crew")) as server, opened_page(browser) as page:
+        with client(server) as http:
+            for query in ("first", "second", "pay"):
+                http.post("/api/crew/run", json={"query": query})
+        page.goto(f"{server.url}/runs?text=first")
+        rows = page.locator("#view tbody tr")
+        expect(rows).to_have_count(1)
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Delete what matches").click()
+        expect(page.locator("#view table.runs tbody")).to_have_text("No runs.")
+        page.goto(f"{server.url}/runs")
+        expect(rows).to_have_count(2)
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Delete what matches").click()
+        expect(page.get_by_role("alert").filter(has_text="cancel it first")).to_be_visible()
+        expect(rows).to_have_count(2)
+
+
 def test_views_and_times_are_kept(browser: Browser, tmp_path: Path):
     """Filters by a name, in this browser; times of UTC, with their zone in the title."""
     look = {"timezone_id": "Asia/Kolkata"}
