@@ -7,6 +7,8 @@ import { t } from "./words.js";
 
 // a larger one would show nothing
 const MAX_NODES = 150;
+// of more, the way that was taken is shown with what is next to it
+const MANY = 40;
 const END = "(end)";
 
 export class Graph {
@@ -50,7 +52,8 @@ export class Graph {
   }
 
   draw() {
-    const { names, edges } = this.parts();
+    const all = this.parts();
+    const { names, edges } = all.names.size > MANY && !this.whole ? this.near(all) : all;
     if (!names.size) return;
     if (names.size > MAX_NODES) {
       this.node.replaceChildren(element("p", {}, `${names.size} ${t("Agents")}`));
@@ -59,8 +62,43 @@ export class Graph {
     const layout = this.laidOut(names, edges);
     const boxes = new Map([...names].map(([id, name]) => [id, { name, ...this.box(id) }]));
     const ways = new Map([...edges].map(([way, edge]) => [way, this.way(edge)]));
-    this.node.replaceChildren(drawingOf(t("Route"), layout, boxes, ways));
+    this.node.replaceChildren(drawingOf(t("Route"), layout, boxes, ways), this.list(names, edges));
+    if (names.size < all.names.size) this.node.append(this.rest(all.names.size));
     this.follow(layout);
+  }
+
+  // the same for who cannot see it
+  list(names, edges) {
+    const lines = [...edges.values()].map((edge) => {
+      const { why, isLit } = this.way(edge);
+      return element("li", {}, `${names.get(edge.from)} → ${names.get(edge.to)}${why ? ` (${why})` : ""}${isLit ? `: ${t("taken")}` : ""}`);
+    });
+    return element("ul", { className: "hidden", ariaLabel: t("Route") }, ...lines);
+  }
+
+  // the agents that have spoken, or the first one, and as many next to them as can be read
+  near({ names, edges }) {
+    const shown = new Set([...(this.visited.size ? this.visited : [names.keys().next().value])].filter((id) => names.has(id)));
+    for (const [way] of this.taken) for (const id of way.split("→")) if (names.has(id)) shown.add(id);
+    const centres = new Set(shown);
+    for (const { from, to } of edges.values()) {
+      if (shown.size >= MANY) break;
+      if (centres.has(from)) shown.add(to);
+      else if (centres.has(to)) shown.add(from);
+    }
+    return {
+      names: new Map([...names].filter(([id]) => shown.has(id))),
+      edges: new Map([...edges].filter(([, { from, to }]) => shown.has(from) && shown.has(to))),
+    };
+  }
+
+  rest(count) {
+    const all = element("button", { type: "button" }, `${t("Show all")} (${count})`);
+    all.onclick = () => {
+      this.whole = true;
+      this.draw();
+    };
+    return element("p", {}, all);
   }
 
   // a large graph is scrolled to who speaks

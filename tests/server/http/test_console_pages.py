@@ -246,9 +246,9 @@ def check(page: Page) -> None:
     assert serious == [], page.url
 
 
-def hub(folder: Path) -> Path:
-    """A crew of thirty: one that may hand over to each of the others, after a while."""
-    others = [f"expert-{n:02}" for n in range(1, 30)]
+def hub(folder: Path, count: int = 30) -> Path:
+    """A crew of so many: one that may hand over to each of the others, after a while."""
+    others = [f"expert-{n:02}" for n in range(1, count)]
     routing = {"signals": {"hub": [{"signal": f"[{one}]", "target": one} for one in others]}}
     rules = [
         {"agent": "hub", "say": "[expert-27]", "delay_seconds": 0.3},
@@ -271,6 +271,20 @@ def test_a_large_crew_can_be_read(browser: Browser, tmp_path: Path, screen: dict
         page.goto(f"{server.url}/crew")
         expect(page.locator(".graph .node")).to_have_count(31)
         assert page.evaluate(LETTER_HEIGHT) >= 9
+        # the same in words
+        expect(page.locator(".graph li")).to_have_count(58)
+
+
+def test_of_a_very_large_crew_the_way_is_shown(browser: Browser, tmp_path: Path):
+    """With what is next to it; the rest by a click."""
+    with serving(hub(tmp_path, 80)) as server, opened_page(browser) as page:
+        begin(page, server, "who knows?")
+        expect(page.locator(".graph .node.visited")).to_have_count(2)
+        nodes = page.locator(".graph .node")
+        expect(nodes).to_have_count(40)
+        expect(page.locator(".graph li", has_text="taken").first).to_contain_text("Hub → Expert-27")
+        page.locator(".graph").get_by_role("button", name="Show all (81)").click()
+        expect(nodes).to_have_count(81)
 
 
 def test_the_scale_of_an_ended_run_is_its_own_length(browser: Browser, tmp_path: Path):
