@@ -71,9 +71,14 @@ async function show(moved = false) {
 }
 
 function go(path) {
+  if (isHalfWritten() && !confirm(t("Leave the answer that you have begun?"))) return;
   history.pushState(null, "", path);
   show(true);
 }
+
+// whether a person has begun to answer what a run asks
+const isHalfWritten = () => [...document.querySelectorAll("#view .asking .answer textarea")].some(({ value }) => value.trim());
+window.addEventListener("beforeunload", (event) => isHalfWritten() && event.preventDefault());
 
 function title(text) {
   name = text;

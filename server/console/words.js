@@ -1,6 +1,7 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
+  "Leave the answer that you have begun?": "Bỏ câu trả lời đang viết dở?",
   taken: "đã đi qua", "Show all": "Hiện tất cả",
   "Delete what matches": "Xoá những gì khớp", "Delete so many runs, with all that is of them": "Xoá số lượt chạy này cùng mọi thứ của chúng",
   "This crew has no tools: tools.yaml names some.": "Đội này không có công cụ: hãy khai báo trong tools.yaml.", "Calls since": "Lệnh gọi từ", "not all were counted": "chưa đếm hết", "What each may do": "Mỗi công cụ được làm gì",

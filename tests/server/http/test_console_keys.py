@@ -160,3 +160,26 @@ def test_views_and_times_are_kept(browser: Browser, tmp_path: Path):
         page.get_by_role("button", name="Keys and display").click()
         page.get_by_label("Times in UTC").check()
         expect(page.locator("#view tbody time")).to_contain_text("UTC")
+
+
+def test_a_half_written_answer_is_not_lost(browser: Browser, tmp_path: Path):
+    """Leaving asks first; once it is sent nothing is asked."""
+    routing = {
+        "signals": {"a": [{"signal": "[END]", "target": None}]},
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+    }
+    rules = [{"hears": "two", "say": "good [END]"}, {"say": "how many?"}]
+    folder = write_crew(tmp_path / "crew", {"a": {}}, rules, routing=routing)
+    with serving(folder) as server, opened_page(browser) as page:
+        with client(server) as http:
+            run_id = http.post("/api/crew/run", json={"query": "tea"}).json()["run_id"]
+        page.goto(f"{server.url}/runs/{run_id}")
+        page.locator(".asking textarea").fill("two")
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.get_by_role("link", name="Costs").click()
+        expect(page.locator(".asking textarea")).to_have_value("two")
+        page.get_by_role("button", name="Answer").click()
+        expect(page.locator(".chip")).to_have_text("completed")
+        expect(page.locator(".asking")).to_have_count(0)
+        page.get_by_role("link", name="Costs").click()
+        page.wait_for_url("**/costs*")
