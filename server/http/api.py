@@ -42,9 +42,11 @@ from server.http.openapi.parameters import (
     INBOX_LIMIT,
     KEY,
     LIMIT,
+    PROMPTS,
     RUN_PARAMETERS,
     STREAM_PARAMETERS,
     TEXT,
+    USAGE,
     query_parameter,
 )
 from server.http.openapi.rehearsed import (
@@ -112,22 +114,8 @@ OPERATIONS = (
         parameters=KEYED,
         checks_scope=True,
     ),
-    get_operation(
-        API,
-        "read",
-        crew.show_crew,
-        answers.CrewAnswer,
-        (),
-        query_parameter("prompts", "With the system prompts.", **FLAG),
-    ),
-    get_operation(
-        f"{API}/tools",
-        "read",
-        crew.show_tools,
-        answers.ToolsAnswer,
-        (503,),
-        query_parameter("usage", "With the calls of the last 24 hours.", **FLAG),
-    ),
+    get_operation(API, "read", crew.show_crew, answers.CrewAnswer, (), PROMPTS),
+    get_operation(f"{API}/tools", "read", crew.show_tools, answers.ToolsAnswer, (503,), USAGE),
     get_operation(f"{API}/models", "read", crew.show_models, answers.ClientModelsAnswer),
     post_operation(
         f"{API}/reload",

@@ -68,6 +68,8 @@ KEY = header_parameter(
     pattern="^[!#-~]{1,255}$",
 )
 FLAG: dict[str, Any] = {"type": "boolean", "default": False}
+PROMPTS = query_parameter("prompts", "With the system prompts.", **FLAG)
+USAGE = query_parameter("usage", "With the calls of the last 24 hours.", **FLAG)
 DELTAS = query_parameter("deltas", "Send the text of agents as it is written.", **FLAG)
 TICKET = query_parameter("ticket", "In place of a token; see POST /api/crew/tickets.")
 LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}
