@@ -32,7 +32,7 @@ AGENTS: dict[str, Any] = {"a": {}, "b": {"is_terminal": True, "tools": ["GetSyst
 CREW: dict[str, Any] = {
     "routing": ROUTING,
     "conversations": {},
-    "hooks": {"alert": {"query": "look at {/name}"}},
+    "hooks": {"alert": {"kind": "json", "query": "look at {/name}"}},
     "schedules": {"daily": {"cron": "0 6 * * *", "query": "all well?"}},
 }
 
