@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agents.prompt import VARIABLE as VARIABLE_OF_PROMPT
+from agents.prompt import VARIABLE as PLACEHOLDER
 from agents.prompt import VARIABLES, parse_output_name
 from crew.config.explanations import explanations
 from crew.config.files.environment import VARIABLE
@@ -17,12 +17,8 @@ from server.authoring.names import Named, NameKind, names_of, role_of
 from server.authoring.places import context_at, token_at
 from server.authoring.shapes import explained, file_kind, keys_at, values_at
 
-# the remedy of these is to accept it
 NEW_AGENT = "id: {0}\nname: {0}\nrole: {0}\nsystem_prompt: |\n  You are {0}.\n"
 AGENT_MISSING = re.compile(r"agents/(?P<id>[A-Za-z0-9_-]+)\.yaml")
-# what is written in quotes: a bracket would begin a list
-# of prompts, in whatever file
-PLACEHOLDER = VARIABLE_OF_PROMPT
 # variables that no key gives
 GIVEN = {
     "tools": "the agent's tools, a line each",
@@ -30,6 +26,7 @@ GIVEN = {
     "today": "the date of the run, in `settings.timezone`",
 }
 MAX_SHOWN = 300
+# what is written in quotes: a bracket would begin a list
 QUOTED = re.compile(r"[\[\]{}:#,&*!|>'\"%@`]")
 
 

@@ -213,12 +213,30 @@ class CrewClient:
     async def clock(self) -> datetime:
         """Return the server's time, in whole seconds; raises ClientError."""
         try:
-            response = await self._http.get("/health")
-            return parsedate_to_datetime(response.headers["date"])
-        except httpx2.HTTPError as error:
-            raise ClientError(f"{self.url} does not answer: {_text(error)}") from None
+            return parsedate_to_datetime((await self._probe("/health")).headers["date"])
         except (KeyError, ValueError):
             raise ClientError("the answer has no date: is it a crew's server?") from None
+
+    async def readiness(self) -> dict[str, Any]:
+        """Return what the server says of itself, at once where it starts no runs, too.
+
+        Raises:
+            ClientError: it does not answer, or is no crew's server.
+        """
+        try:
+            document = (await self._probe("/ready")).json()
+        except ValueError:
+            document = None
+        if not isinstance(document, dict) or "status" not in document:
+            raise ClientError("the answer of /ready has no status: is it a crew's server?")
+        return document
+
+    async def _probe(self, path: str) -> httpx2.Response:
+        """Return the answer of an address that needs no token, whatever its status."""
+        try:
+            return await self._http.get(path)
+        except httpx2.HTTPError as error:
+            raise ClientError(f"{self.url} does not answer: {_text(error)}") from None
 
     async def read(self, path: str, **parameters: Any) -> Any:
         """Return the JSON of an address; raises ClientError."""

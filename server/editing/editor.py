@@ -128,14 +128,11 @@ class Editor:
             ConfigurationError: they have errors.
             WiderReach: they would let the server do more, so nothing of them may be run.
         """
-        drafts: list[FilesDraft] = []
-
-        def check(draft: FilesDraft) -> CheckedDraft:
-            drafts.append(draft)
-            return self._check_draft(draft)
-
-        _require_allowed(await self._look(files, gone, check))
-        async with _copied(drafts[0]) as folder:
+        draft, checked = await self._look(
+            files, gone, lambda draft: (draft, self._check_draft(draft))
+        )
+        _require_allowed(checked)
+        async with _copied(draft) as folder:
             yield folder
 
     async def _look(

@@ -15,6 +15,7 @@ from crew import Query, Runs, SqliteStore, load_crew
 from crew.journal.errors import StoreError
 from crew.runs.upkeep.maintenance import Maintenance, Retention, recover_left
 from tests.support.crews import write_crew
+from tests.support.forked import crew as command
 from tests.support.processes import (
     BIN,
     ServerProcess,
@@ -90,6 +91,10 @@ def test_a_full_disk(tmp_path: Path):
             "application/problem+json",
         )
         assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "running"
+        # it is said at once: the command waits for nothing
+        found = command("doctor", "--server", server.url)
+        assert (found.returncode, found.stderr.strip()) == (1, server.url)
+        assert "it starts no runs: runs cannot be stored" in found.stdout
         free_disk(server)
         until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] != "running")
         whole(http, run_id)

@@ -82,9 +82,12 @@ def _providers(providers: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 def _ready(api: Api) -> Iterator[Finding]:
     """Yield what the server says of its store and its workers."""
     try:
-        ready = api.portal.call(api.client.read, "/ready")
+        ready = api.portal.call(api.client.readiness)
     except ClientError as error:
-        yield Finding("error", f"it starts no runs: {error.document.get('status', error.detail)}")
+        yield Finding("error", error.detail)
+        return
+    if "runs_unplayable" not in ready:
+        yield Finding("error", f"it starts no runs: {ready.get('detail') or ready['status']}")
         return
     if "storage" in ready:
         yield Finding("warning", str(ready["storage"]))

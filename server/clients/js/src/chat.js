@@ -4,7 +4,7 @@
 import { element, json, sendOnEnter, visible } from "../../../console/shared/elements.js";
 import { markdown } from "../../../console/shared/markdown.js";
 import { card } from "./card.js";
-import { Crew, CrewError } from "./client.js";
+import { Crew, CrewError, newKey } from "./client.js";
 import { STYLE } from "./style.js";
 import { ENGLISH, VIETNAMESE } from "./words.js";
 
@@ -126,7 +126,7 @@ class View {
     // the same one after a reload of the page
     this.key = `crew-chat ${given("url") ?? ""} ${this.user ?? ""}`;
     const kept = stored(this.key);
-    this.conversation = given("conversation") ?? kept.conversation ?? newId();
+    this.conversation = given("conversation") ?? kept.conversation ?? newKey();
     this.last = kept.conversation === this.conversation ? kept.run : undefined;
     this.hasConversations = kept.plain !== true;
     nodes.log.replaceChildren();
@@ -558,8 +558,6 @@ function table(output) {
   const rows = Object.entries(output).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, visible(name)), element("td", {}, text(value))));
   return element("table", {}, element("tbody", {}, ...rows));
 }
-
-const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 // where a page keeps nothing, a reload begins anew
 function stored(key) {

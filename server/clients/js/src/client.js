@@ -292,4 +292,5 @@ const passes = (error) =>
 
 const asError = (error) => (error instanceof CrewError || error.name === "AbortError" ? error : new CrewError(`no answer: ${error.message ?? error}`));
 
-const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+// of a request, or of a conversation
+export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -49,7 +49,7 @@ button:disabled { opacity: .6; cursor: wait; }
 form.ask { display: flex; gap: .5rem; align-items: end; padding: .6rem .8rem; border-top: 1px solid var(--line); }
 form.ask textarea { flex: 1; min-width: 0; resize: vertical; max-height: 40vh; }
 p.alert { margin: 0; padding: 0 .8rem; color: var(--bad); } p.alert:empty { display: none; }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.hidden, .card legend { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .spinner::before { content: ""; display: inline-block; width: .7em; height: .7em; border: 2px solid currentColor; border-right-color: transparent; border-radius: 50%; animation: spin 1s linear infinite; vertical-align: -1px; }
 @keyframes spin { to { transform: rotate(1turn); } }
 @media (prefers-reduced-motion: reduce) { .spinner::before { animation: none; } }
