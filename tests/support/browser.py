@@ -18,7 +18,7 @@ if CHROMIUM is None and os.environ.get("CI"):
     raise AssertionError("CI needs Chromium: .ci/run installs it")
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 # a busy machine is slow
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=90_000)
 OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,16 @@ from typing import Any
 
 import httpx2
 
-BIN = Path(sys.executable).parent
+from tests.support.forking import CREW, ForkedProcess, can_be_forked
+
+BIN = CREW.parent
 QUIET = {"CREW_LOG_LEVEL": "warning"}
 # a busy machine needs long for what takes a second on an idle one
 PROCESS_SECONDS = 60.0
 STARTED = count()
-# Of each third server the coverage is measured, which costs it half as much again: they are hundreds,
-# and nearly all of their lines are the same.
-MEASURED = 3
+# Of each eighth server the coverage is measured, which must then start as a program of its own: they
+# are hundreds, and nearly all of their lines are the same.
+MEASURED = 8
 # between two looks: who looks all the time takes the machine from those it waits for
 LOOK_SECONDS = 0.05
 
@@ -61,7 +62,7 @@ def free_port() -> int:
 class ServerProcess:
     """`crew serve` as a process of its own."""
 
-    process: "subprocess.Popen[str]"
+    process: subprocess.Popen[str] | ForkedProcess
     url: str
     log: Path
 
@@ -89,26 +90,19 @@ def start_server(
     """
     number = next(STARTED)
     log = folder / f"{command}-{number}.log"
-    with log.open("w") as out:
-        arguments: list[str | Path] = [
-            *under,
-            BIN / "crew",
-            command,
-            folder,
-            "--port",
-            "0",
-            *options,
-        ]
-        is_measured = number % MEASURED == 0
-        names = [key for key in os.environ if key.startswith("COVERAGE_") and is_measured]
-        measured = {key: os.environ[key] for key in names}
-        process = subprocess.Popen(
-            arguments,
-            stderr=out,
-            stdout=out,
-            text=True,
-            env=clean_environment(**measured, **environment),
-        )
+    is_measured = number % MEASURED == 0
+    names = [key for key in os.environ if key.startswith("COVERAGE_") and is_measured]
+    environment |= {key: os.environ[key] for key in names}
+    whole = clean_environment(**environment)
+    words = [command, str(folder), "--port", "0", *map(str, options)]
+    process: subprocess.Popen[str] | ForkedProcess
+    with log.open("w") as out, Path(os.devnull).open() as nothing:
+        if can_be_forked(environment) and not under:
+            process = ForkedProcess(words, Path.cwd(), whole, nothing, out, out)
+        else:
+            process = subprocess.Popen(
+                [*under, str(CREW), *words], stderr=out, stdout=out, text=True, env=whole
+            )
     with log.open() as lines:
         ended = False
         while not ended:
