@@ -140,7 +140,7 @@ class Suite:
         limit = case.keys.expect.at_most.wall_seconds
         judged, seconds, updates = None, 0.0, list[Update]()
         try:
-            with wall_limit(limit), quiet():
+            with quiet():
                 played, judged = self._play(case, loaded)
                 seconds = played.seconds
                 updates = list(updates_of(case, played, judged))
@@ -178,14 +178,25 @@ class Suite:
         return coverage.taken
 
     def _play(self, case: Case, loaded: LoadedCrew) -> tuple[Played, Judged]:
-        played = play_case(case, loaded, may_act=self.may_act)
-        judged = judge(played, self.invariants, self.texts)
+        played, judged = self._play_once(case, loaded, self.invariants)
         if not judged.mismatches:
             kills = (one for one in enumerate(case.keys.faults) if one[1].kill == "each")
             for number, _ in kills:
                 wrong = self._kill_each(case, loaded, played, judged, number)
                 judged = Judged(judged.stories, wrong)
         return played, judged
+
+    def _play_once(
+        self,
+        case: Case,
+        loaded: LoadedCrew,
+        invariants: Sequence[PlacedInvariant],
+        kill_at: int = 0,
+    ) -> tuple[Played, Judged]:
+        """Play and judge it within its time of this machine; raises WallTimeOver."""
+        with wall_limit(case.keys.expect.at_most.wall_seconds):
+            played = play_case(case, loaded, may_act=self.may_act, kill_at=kill_at)
+            return played, judge(played, invariants, self.texts)
 
     def _kill_each(
         self, case: Case, loaded: LoadedCrew, first: Played, judged: Judged, number: int
@@ -194,8 +205,7 @@ class Suite:
         wanted = [one.name for one in judged.steps if one.name != "pause"]
         answer, wire = first.turns[0].row.answer, first.turns[0].wire
         for seq in range(1, len(wire) + 1):
-            played = play_case(case, loaded, may_act=self.may_act, kill_at=seq)
-            again = judge(played, (), self.texts)
+            played, again = self._play_once(case, loaded, (), kill_at=seq)
             path = [one.name for one in again.steps if one.name != "pause"]
             if path == wanted and played.turns[0].row.answer == answer:
                 continue

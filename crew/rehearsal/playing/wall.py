@@ -18,7 +18,11 @@ def wall_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    is_over = False
+
     def end(number: int, frame: FrameType | None) -> None:
+        nonlocal is_over
+        is_over = True
         raise WallTimeOver
 
     before = signal.signal(signal.SIGALRM, end)
@@ -26,6 +30,11 @@ def wall_limit(seconds: float) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
+    except Exception as error:
+        if is_over:
+            # what a task has ended by is another error for those that wait for it
+            raise WallTimeOver from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from crew.journal.errors import StoreError
+from crew.rehearsal.playing.wall import WallTimeOver, wall_limit
 from tests.support.crews import write_crew
 from tests.support.rehearsed import kinds, play_one, played, rehearse, repair_crew
 
@@ -249,6 +251,22 @@ def test_what_takes_too_long_is_ended(tmp_path: Path):
     assert "0.3 s of this machine's time" in result.mismatches[0].text
     after = play_one(repair_crew(tmp_path / "b"), query="thanks", expect={"end": "signal"})
     assert after.status == "passed"
+
+
+def test_the_end_of_the_time_is_said_however_it_is_met():
+    """What handles it on the way, and fails by something else, was only cut off."""
+
+    def wait() -> None:
+        try:
+            while True:
+                pass
+        except WallTimeOver as error:
+            raise StoreError from error
+
+    with pytest.raises(WallTimeOver), wall_limit(0.01):
+        wait()
+    with pytest.raises(StoreError), wall_limit(60):
+        raise StoreError("in time")
 
 
 def test_a_real_tool_is_called_and_holds_the_clock(tmp_path: Path):
