@@ -61,6 +61,8 @@ async def our_process(
     """Run a command of ours meanwhile; what it says to people goes nowhere."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        # a file of this folder must not take the place of a module
+        "-P",
         "-c",
         PROGRAM,
         *words,

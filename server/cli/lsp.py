@@ -8,6 +8,7 @@ import typer
 
 from server.cli.exits import Exit, fail
 from server.cli.opening import guard_process
+from server.cli.served.options import Profile, Server, chosen_target
 
 
 def lsp(
@@ -22,18 +23,22 @@ def lsp(
             show_default="stdin and stdout",
         ),
     ] = None,
+    server: Server = None,
+    profile: Profile = None,
 ) -> None:
     """Serve an editor: problems while you type, completion, hover, definitions, fixes.
 
-    Nothing of a folder is run, and no server of its tools is called.
+    Nothing of a folder is run, and no server of its tools is called, unless the editor says
+    importTools. With a server each agent has the number of its runs of today above it.
 
     Example: [bold]crew lsp[/]
     """
     if importlib.util.find_spec("pygls") is None:
         fail("crew lsp needs pygls: pip install 'crewline[lsp]'", Exit.USAGE)
     guard_process()
-    server = importlib.import_module("server.lsp.service").make_server()
+    target = chosen_target(server, profile)
+    made = importlib.import_module("server.lsp.service").make_server(target)
     if port is None:
-        server.start_io()
+        made.start_io()
     else:
-        server.start_tcp("127.0.0.1", port)
+        made.start_tcp("127.0.0.1", port)
