@@ -77,6 +77,7 @@ def ended_row(
         last_seq=state.seq,
         stored_bytes=row.stored_bytes + recorded_bytes,
         held_at="",
+        tools=tuple(sorted(state.tools)),
     )
 
 

@@ -17,7 +17,7 @@ from agents.events import (
 from agents.messages import CrewMessage, UserMessage
 from crew.journal.branches import Branch, GroupState, note_found
 from crew.journal.call_text import call_key
-from crew.journal.decided import content_of, remembered_by
+from crew.journal.decided import content_of, forget_decisions, remembered_by
 from crew.journal.events import (
     NO_CONVERSATION,
     Answered,
@@ -103,6 +103,8 @@ class RunState:
     found_tools: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     # a tool was called that may change something
     has_acted: bool = False
+    # names of the tools that were called
+    tools: set[str] = field(default_factory=set)
     # the tools and collections that gave text of others
     taint: tuple[str, ...] = ()
     # passages of documents that were shown
@@ -207,6 +209,7 @@ class RunState:
                     inner = branch.inner_of(event)
                     self.inner.setdefault(inner.within, inner)
                 self.has_acted = self.has_acted or not reads
+                self.tools.add(event.call.tool)
                 if once:
                     self.question, self.decided, self.expired = None, None, False
             case ToolReturned():
@@ -289,7 +292,7 @@ class RunState:
         self.status, self.segment = "running", (self.seq, event.traceparent)
         self.retried_at_seconds = self.active_seconds
         if event.forked_from:
-            self._forget_decisions()
+            forget_decisions(self)
         if self.question is not None and (self.expired or event.forked_from):
             # no decision came in time, or not for this run: the question is repeated
             self.question, self.decided, self.expired = None, None, False
@@ -298,14 +301,6 @@ class RunState:
             self.group.retry(self.main)
         if self.plan is not None and self.plan.has_failed:
             self.plan.retry()
-
-    def _forget_decisions(self) -> None:
-        """Drop a person's decisions for another run, which hold for no call of its copy."""
-        if self.untold is not None and self.untold[0] is not None:
-            self.untold = None
-        self.remembered.clear()
-        for branch in self.branches:
-            branch.forget_decisions(self.question)
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""

@@ -26,10 +26,17 @@ export function drawingOf(label, layout, boxes, edges) {
   const { viewBox, width, height } = frame(layout);
   const heads = `arrows${++drawings}`;
   const drawing = shape("svg", { role: "img", "aria-label": label, viewBox, width, height }, arrows(heads));
-  drawing.style.minWidth = `${width * SMALLEST}px`;
+  Object.assign(drawing.style, sizeOf(layout, 1));
   drawing.append(...layout.edges().map(({ v, w }) => line(heads, edges.get(`${v}→${w}`), layout.edge(v, w).points)));
   drawing.append(...[...boxes].map(([id, box]) => boxOf(id, box, layout.node(id))));
   return drawing;
+}
+
+// of a drawing that is made larger or smaller; at 1 it fits into its room while it can be read
+export function sizeOf(layout, zoom) {
+  const { width } = frame(layout);
+  const px = (value) => `${value}px`;
+  return zoom === 1 ? { width: "", minWidth: px(width * SMALLEST), maxWidth: "" } : { width: px(width * zoom), minWidth: "0", maxWidth: "none" };
 }
 
 // what all boxes and ways take; dagre's own figure leaves out ways at the edge

@@ -1,19 +1,31 @@
 // The routing graph of a crew; the ways that a run has taken are lit.
 
 import { get } from "./api.js";
-import { drawingOf, frame, layoutOf } from "./drawing.js";
+import { drawingOf, frame, layoutOf, sizeOf } from "./drawing.js";
 import { element } from "./page.js";
 import { t } from "./words.js";
+import { zoomOf } from "./zoom.js";
 
 // a larger one would show nothing
 const MAX_NODES = 150;
 // of more, the way that was taken is shown with what is next to it
 const MANY = 40;
+// of fewer, each is seen at once
+const FEW = 12;
 const END = "(end)";
 
 export class Graph {
   constructor() {
-    this.node = element("figure", { className: "graph", ariaLabel: t("Route"), tabIndex: 0 });
+    this.drawn = element("figure", { className: "graph", ariaLabel: t("Route"), tabIndex: 0 });
+    this.zoom = 1;
+    const knobs = zoomOf(this.drawn, (zoom) => {
+      this.zoom = zoom;
+      this.enlarge();
+    }, { least: 0.25 });
+    this.find = element("input", { type: "search", hidden: true, placeholder: t("Find an agent"), ariaLabel: t("Find an agent") });
+    this.find.oninput = () => this.look(this.find.value.trim().toLocaleLowerCase());
+    this.node = element("div", {}, element("div", { className: "buttons zoom" }, this.find, ...knobs), this.drawn);
+    this.found = new Set(); // agents that the person looks for
     this.taken = new Map(); // by way: its handoff
     this.visited = new Set();
     this.speaking = new Set();
@@ -53,18 +65,40 @@ export class Graph {
 
   draw() {
     const all = this.parts();
+    this.find.hidden = all.names.size < FEW;
     const { names, edges } = all.names.size > MANY && !this.whole ? this.near(all) : all;
     if (!names.size) return;
     if (names.size > MAX_NODES) {
-      this.node.replaceChildren(element("p", {}, `${names.size} ${t("Agents")}`));
+      this.drawn.replaceChildren(element("p", {}, `${names.size} ${t("Agents")}`));
       return;
     }
     const layout = this.laidOut(names, edges);
     const boxes = new Map([...names].map(([id, name]) => [id, { name, ...this.box(id) }]));
     const ways = new Map([...edges].map(([way, edge]) => [way, this.way(edge)]));
-    this.node.replaceChildren(drawingOf(t("Route"), layout, boxes, ways), this.list(names, edges));
-    if (names.size < all.names.size) this.node.append(this.rest(all.names.size));
-    this.follow(layout);
+    this.drawn.replaceChildren(drawingOf(t("Route"), layout, boxes, ways), this.list(names, edges));
+    this.enlarge();
+    if (names.size < all.names.size) this.drawn.append(this.rest(all.names.size));
+    const [speaker] = this.speaking;
+    if (speaker !== this.followed) this.scrollTo(layout, speaker);
+    this.followed = speaker;
+  }
+
+  // as large as the person wants it
+  enlarge() {
+    const drawing = this.drawn.querySelector("svg");
+    if (!drawing) return;
+    const { width, minWidth, maxWidth } = sizeOf(this.layout, this.zoom);
+    Object.assign(drawing.style, { width, minWidth, maxWidth });
+  }
+
+  // agents with a text in their id or name are marked, and the first is brought into sight
+  look(text) {
+    const { names } = this.parts();
+    const isMeant = ([id, name]) => [id, name].some((one) => one.toLocaleLowerCase().includes(text));
+    this.found = new Set(text ? [...names].filter(isMeant).map(([id]) => id) : []);
+    this.draw();
+    const [first] = this.found;
+    this.scrollTo(this.layout, first);
   }
 
   // the same for who cannot see it
@@ -80,6 +114,7 @@ export class Graph {
   near({ names, edges }) {
     const shown = new Set([...(this.visited.size ? this.visited : [names.keys().next().value])].filter((id) => names.has(id)));
     for (const [way] of this.taken) for (const id of way.split("→")) if (names.has(id)) shown.add(id);
+    for (const id of this.found) if (shown.size < MANY) shown.add(id);
     const centres = new Set(shown);
     for (const { from, to } of edges.values()) {
       if (shown.size >= MANY) break;
@@ -101,15 +136,13 @@ export class Graph {
     return element("p", {}, all);
   }
 
-  // a large graph is scrolled to who speaks
-  follow(layout) {
-    const [speaker] = this.speaking;
-    if (!speaker || speaker === this.followed || !layout.hasNode(speaker)) return;
-    this.followed = speaker;
-    const { x, y } = layout.node(speaker);
+  // a large graph is scrolled to who speaks, or is looked for
+  scrollTo(layout, id) {
+    if (!id || !layout?.hasNode(id)) return;
+    const { x, y } = layout.node(id);
     const { left, top, width } = frame(layout);
-    const drawn = this.node.firstElementChild.getBoundingClientRect().width / width;
-    this.node.scrollTo((x - left) * drawn - this.node.clientWidth / 2, (y - top) * drawn - this.node.clientHeight / 2);
+    const drawn = this.drawn.firstElementChild.getBoundingClientRect().width / width;
+    this.drawn.scrollTo((x - left) * drawn - this.drawn.clientWidth / 2, (y - top) * drawn - this.drawn.clientHeight / 2);
   }
 
   // where all of it stands; computed again only when there is something new
@@ -147,7 +180,7 @@ export class Graph {
   }
 
   box(id) {
-    const kinds = [this.visited.has(id) && "visited", this.speaking.has(id) && "speaking", id === END && "end"];
+    const kinds = [this.found.has(id) && "found", this.visited.has(id) && "visited", this.speaking.has(id) && "speaking", id === END && "end"];
     return { kinds, rx: id in this.crew.groups ? 2 : 8 };
   }
 }

@@ -1,6 +1,9 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
+  "Zoom in": "Phóng to", "Zoom out": "Thu nhỏ", "Find an agent": "Tìm tác tử", Columns: "Các cột", Column: "Cột", "More filters": "Thêm bộ lọc", until: "đến", "all tools": "mọi công cụ", owner: "chủ", tool: "công cụ",
+  "how it ended": "kết thúc vì", "cost over, in USD": "chi phí trên (USD)", "Cancel what matches": "Huỷ những gì khớp", "End so many runs": "Kết thúc số lượt chạy này",
+  "The address says what is not known here, and is left out": "Địa chỉ có điều không biết ở đây nên được bỏ qua",
   "Leave the answer that you have begun?": "Bỏ câu trả lời đang viết dở?",
   taken: "đã đi qua", "Show all": "Hiện tất cả",
   "Delete what matches": "Xoá những gì khớp", "Delete so many runs, with all that is of them": "Xoá số lượt chạy này cùng mọi thứ của chúng",

@@ -31,6 +31,7 @@ RUN_KEYS = (
     "exchange",
     "source",
     "source_name",
+    "tools",
 )
 
 

@@ -139,6 +139,51 @@ def test_a_run_is_exported(folder: Path):
         assert "````text" in text, "the fence is longer than the one in the answer"
 
 
+def test_runs_that_have_called_a_tool(tmp_path: Path):
+    """While they wait for a person, too; another owner's are not counted."""
+    rules = [
+        {"after": "GetSystemInfo", "say": "done"},
+        {"hears": "look", "calls": ["GetSystemInfo"]},
+        {"say": "hi"},
+    ]
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["GetSystemInfo"]}}, rules)
+    with serving(folder) as server, client(server) as http:
+        looked, _ = ran(http, "look"), ran(http, "hello")
+        found = http.get("/api/crew/runs", params={"tool": "GetSystemInfo", "totals": 1}).json()
+        assert [(one["run_id"], one["tools"]) for one in found["runs"]] == [
+            (looked, ["GetSystemInfo"])
+        ]
+        assert found["totals"]["count"] == 1
+        assert http.get("/api/crew/runs", params={"tool": "GetSystem"}).json()["runs"] == []
+        assert http.get("/api/crew/runs", params={"tool": 'a"b'}).status_code == 400
+
+
+def test_runs_that_match_are_cancelled(folder: Path):
+    """Those that have not ended, of the caller, if there are as many as were seen."""
+    with serving(folder, CREW_API_TOKENS=TOKENS) as server:
+        with as_who(server, ANN) as ann, as_who(server, BOB) as bob:
+            mine = [ran(ann, "wait"), ran(ann, "wait")]
+            ended, theirs = ran(ann, "loud"), ran(bob, "wait")
+            address = "/api/crew/runs/cancel"
+            assert ann.post(address, json={"filter": {}, "dry": True}).json() == {
+                "count": 2,
+                "cancelled": 0,
+            }
+            refused = ann.post(address, json={"filter": {}, "expect": 3})
+            assert (refused.status_code, refused.json()["count"]) == (409, 2)
+            done = ann.post(address, json={"filter": {"text": "WAIT"}, "expect": 2})
+            assert done.json() == {"count": 2, "cancelled": 2}
+            states = {
+                one["run_id"]: one["status"] for one in ann.get("/api/crew/runs").json()["runs"]
+            }
+            assert states == dict.fromkeys(mine, "cancelled") | {ended: "completed"}
+            assert bob.get(f"/api/crew/runs/{theirs}").json()["status"] == "paused"
+            assert ann.post(address, json={"filter": {"colour": "red"}}).status_code == 400
+        with as_who(server, ADMIN) as admin:
+            entries = admin.get("/api/crew/audit", params={"action": "cancel"}).json()["entries"]
+            assert {one["run_id"] for one in entries} == set(mine)
+
+
 def test_runs_are_deleted(folder: Path):
     """By their owner or an admin; their words stand in no file of the database any more."""
     with serving(folder, CREW_API_TOKENS=TOKENS) as server:

@@ -28,6 +28,11 @@ async def runs_are_counted(store: RunStore) -> None:
     dear = await store.totals(RunFilter(over_usd=0.25, reason="why0"))
     assert (dict(dear.statuses), dear.cost_usd, dear.is_unpriced) == ({"completed": 2}, 1.5, False)
     assert [row.run_id for row in await store.rows(RunFilter(over_usd=0.75))] == ["r4"]
+    await begin_run(
+        store, "t1", status="completed", tools=("restart", "ping"), ended_at=DAY.format(9)
+    )
+    for tool, expected in {"ping": ["t1"], "restart": ["t1"], "in": [], "restart,ping": []}.items():
+        assert [row.run_id for row in await store.rows(RunFilter(tool=tool))] == expected, tool
     assert [row.run_id for row in await store.rows(RunFilter(prefix="s"))] == ["s1"]
     assert await store.rows(RunFilter(prefix="r1x")) == []
 

@@ -153,7 +153,6 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     assert await found(RunFilter("paused", source_name="s3")) == ["r3"]
     assert await found(RunFilter("paused", conversation_id="c")) == ["r2"]
     assert await found(RunFilter(agent_id="a1")) == ["r3", "r1"]
-    assert await found(RunFilter(since=DAY.format(2), until=DAY.format(4))) == ["r2", "r1"]
     assert await found(RunFilter("paused", agent_id="a0", text="good")) == ["r2"]
     assert await found(RunFilter("running")) == []
     assert await found(RunFilter("paused"), limit=2, oldest_first=True) == ["r0", "r1"]
@@ -166,6 +165,9 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
         await begin_run(store, ids[day], started_at=DAY.format(day))
     since = {day: await found(RunFilter("running", since=DAY.format(day))) for day in (4, 5, 6, 7)}
     assert since == {4: [ids[6], ids[5], ids[4]], 5: [ids[6], ids[5]], 6: [ids[6]], 7: []}, since
+    between = RunFilter("running", since=DAY.format(4), until=DAY.format(6))
+    assert await found(between) == [ids[5], ids[4]]
+    assert await found(RunFilter("running", until=DAY.format(4))) == []
     # a month, or a day, is its beginning
     assert await found(RunFilter("running", since=DAY.format(5)[:10])) == [ids[6], ids[5]]
     assert len(await found(RunFilter("running", since=DAY.format(5)[:7]))) == len(ids)

@@ -20,6 +20,8 @@ TESTS = {
     "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
     "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",
     "reason": "row::json ->> 'reason' = {}",
+    # names of tools have no quotes
+    "tool": "strpos(row::json ->> 'tools', '\"' || {} || '\"') > 0",
     "over_usd": "(row::json -> 'usage' ->> 'cost_usd')::float8 > {}",
     # an id is ASCII, and "~" comes behind all that it may have
     "prefix": "run_id >= {0} AND run_id < {0} || '~'",
@@ -95,22 +97,26 @@ def _conditions(wanted: RunFilter, values: list[object]) -> list[str]:
     for field, value in given.items():
         values.append(value)
         conditions.append(TESTS[field].format(f"${len(values)}"))
-    if wanted.since is not None and (first := _first_id(wanted.since)):
-        # by the key: what is older is not read
-        values.append(first)
-        conditions.append(f"run_id >= ${len(values)}")
+    # by the key: what is older, or younger, is not read
+    for sign, time, apart in (
+        (">=", wanted.since, -APART_SECONDS),
+        ("<=", wanted.until, APART_SECONDS),
+    ):
+        if time is not None and (bound := _id_at(time, apart)):
+            values.append(bound)
+            conditions.append(f"run_id {sign} ${len(values)}")
     return conditions
 
 
-def _first_id(since: str) -> str:
-    """Return what no id of a run that was started since a time comes before; "": not known.
+def _id_at(time: str, apart: float) -> str:
+    """Return how ids begin of runs that were started so many seconds from a time; "": not known.
 
     An id begins with the time in milliseconds, in 12 hexadecimal digits.
     """
     try:
-        at = datetime.fromisoformat(since)
+        at = datetime.fromisoformat(time)
     except ValueError:
         return ""
     moment = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    millis = int((moment.timestamp() - APART_SECONDS) * 1000)
+    millis = int((moment.timestamp() + apart) * 1000)
     return f"{millis:012x}" if millis > 0 else ""

@@ -37,6 +37,8 @@ class RunFilter:
     reason: str | None = None
     # it has cost more than so many USD
     over_usd: float | None = None
+    # it has called this tool, as far as it has ended or paused since
+    tool: str | None = None
     # of its id
     prefix: str | None = None
 
@@ -120,6 +122,7 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
         and wanted.conversation_id in (None, row.conversation_id)
         and wanted.reason in (None, row.reason)
         and (wanted.over_usd is None or row.usage.cost_usd > wanted.over_usd)
+        and (wanted.tool is None or wanted.tool in row.tools)
         and (wanted.prefix is None or row.run_id.startswith(wanted.prefix))
     )
 

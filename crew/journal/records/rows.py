@@ -71,6 +71,8 @@ class RunRow:
     source: SourceKind | Literal[""] = ""
     # of the schedule or the hook; of a fork, the run that was copied
     source_name: str = ""
+    # the tools that it has called until it last ended or paused; none in rows of earlier versions
+    tools: tuple[str, ...] = ()
     # it was at work in a state of the store that is the present one again: when that was; it
     # pauses before it goes on. "": it was not
     held_at: str = ""
@@ -96,6 +98,7 @@ class RunRow:
             exchange=self.exchange,
             source=self.source,
             source_name=self.source_name,
+            tools=self.tools,
             held_at=held_at,
         )
 

@@ -2,11 +2,13 @@
 
 import { element, seconds, spent, visible } from "../page.js";
 import { t } from "../words.js";
+import { zoomOf } from "../zoom.js";
 
 export class Waterfall {
   constructor() {
-    this.rows = element("ol", { className: "waterfall", ariaLabel: t("Timeline") });
-    this.node = this.rows;
+    this.rows = element("ol", { className: "waterfall", ariaLabel: t("Timeline"), tabIndex: 0 });
+    const knobs = zoomOf(this.rows, (zoom) => this.rows.style.setProperty("--zoom", zoom));
+    this.node = element("div", {}, element("div", { className: "buttons zoom" }, ...knobs), this.rows);
     this.clear();
   }
 
@@ -14,6 +16,7 @@ export class Waterfall {
     this.rows.replaceChildren();
     this.bars = [];
     this.open = new Map(); // by what is under way: its bar
+    this.lanes = new Map(); // by member of a group, or task: its rows
     this.last = 0;
     this.live = false; // whether the scale grows with the time
   }
@@ -26,16 +29,19 @@ export class Waterfall {
         this.live = true;
         this.end("pause", at);
         break;
+      case "parallel_start":
+        this.lanes.clear();
+        break;
       case "agent_start":
-        this.begin(speaker(data), "model", agent, at);
+        this.begin(speaker(data), "model", agent, at, this.lane(data, agent));
         break;
       case "agent_response":
         // a step that was taken again has begun before
-        if (!this.open.has(speaker(data))) this.begin(speaker(data), "model", agent, at - data.duration_seconds * 1000);
+        if (!this.open.has(speaker(data))) this.begin(speaker(data), "model", agent, at - data.duration_seconds * 1000, this.lane(data, agent));
         this.end(speaker(data), at, spent(data.usage, data.cost));
         break;
       case "tool_start":
-        this.begin(`${data.agent_id}/${data.call_id}`, "tool", visible(data.tool), at);
+        this.begin(`${data.agent_id}/${data.call_id}`, "tool", visible(data.tool), at, this.lane(data, agent));
         break;
       case "tool_result":
         this.end(`${data.agent_id}/${data.call_id}`, at, data.status === "success" ? "" : data.status);
@@ -54,11 +60,23 @@ export class Waterfall {
     }
   }
 
-  begin(key, kind, name, from) {
+  // where the rows of a member or a task stand together; those of all others stand by their time
+  lane(data, agent) {
+    if (!data.group) return this.rows;
+    const key = speaker(data);
+    if (!this.lanes.has(key)) {
+      const rows = element("ol", { ariaLabel: agent });
+      this.rows.append(element("li", { className: "lane" }, rows));
+      this.lanes.set(key, rows);
+    }
+    return this.lanes.get(key);
+  }
+
+  begin(key, kind, name, from, rows = this.rows) {
     const bar = element("span", { className: `bar ${kind}` });
     const about = element("small");
     const row = element("li", {}, element("span", { className: "name" }, name), element("span", { className: "track" }, bar), about);
-    this.rows.append(row);
+    rows.append(row);
     const made = { bar, about, from, to: null, waits: kind === "wait" };
     this.bars.push(made);
     this.open.set(key, made);

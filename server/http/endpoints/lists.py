@@ -91,6 +91,7 @@ def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
         given.get("source_name"),
         reason=given.get("reason"),
         over_usd=float(given["cost_over"]) if "cost_over" in given else None,
+        tool=given.get("tool"),
         prefix=given.get("prefix"),
     )
 

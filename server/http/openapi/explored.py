@@ -131,6 +131,13 @@ class DeletedAnswer(TypedDict):
     deleted: int
 
 
+class CancelledAnswer(TypedDict):
+    """Runs that matched, and that were cancelled."""
+
+    count: int
+    cancelled: int
+
+
 class SchedulesAnswer(TypedDict):
     """Schedules: their keys of crew.yaml, when each is due next, and what it has started."""
 

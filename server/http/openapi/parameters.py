@@ -113,6 +113,12 @@ RUN_PARAMETERS = (
         wrong="is an amount of USD, such as 0.05",
     ),
     query_parameter(
+        "tool",
+        "Only those that have called it.",
+        pattern=ID,
+        wrong="is no name of a tool",
+    ),
+    query_parameter(
         "prefix", "Only those with an id that begins so.", pattern=ID, wrong="begins no id of a run"
     ),
     query_parameter("own", "Only the caller's own.", **FLAG),

@@ -66,9 +66,17 @@ def test_a_run_is_shown_whole(page: Page, tmp_path: Path):
         # there, to each member, back, and on
         expect(page.locator(".graph .way.taken")).to_have_count(5)
         expect(page.locator(".graph .node.visited")).to_have_count(5)
-        bars = page.locator(".waterfall li").all_inner_texts()
+        bars = page.locator(".waterfall li:not(.lane)").all_inner_texts()
         assert sum("tokens" in bar for bar in bars) == 8
         expect(page.locator(".waterfall .bar.wait")).to_have_count(1)
+        # what members do stands together, however it came
+        lanes = page.locator(".waterfall .lane")
+        expect(lanes).to_have_count(2)
+        expect(lanes.filter(has_text="ResolveDNS")).to_have_count(1)
+        page.get_by_role("button", name="Zoom in").last.click()
+        assert page.evaluate(
+            "(one => one.scrollWidth > one.clientWidth)(document.querySelector('.waterfall'))"
+        )
         page.locator(".tool summary").first.click()
         expect(page.locator(".tool pre[aria-label=Output]").first).to_contain_text("CPU usage")
         page.get_by_text("Raw events").click()

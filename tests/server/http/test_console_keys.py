@@ -140,6 +140,34 @@ def test_runs_that_match_are_deleted(browser: Browser, tmp_path: Path):
         expect(rows).to_have_count(2)
 
 
+def test_runs_by_their_tool_and_in_chosen_columns(browser: Browser, tmp_path: Path):
+    """Both stand in the address; what matches is ended by one button, as much as was seen."""
+    with serving(tool_crew(tmp_path / "crew")) as server, opened_page(browser) as page:
+        with client(server) as http:
+            for query in ("first", "pay", "pay again"):
+                http.post("/api/crew/run", json={"query": query})
+        page.goto(server.url)
+        rows = page.locator("#view tbody tr")
+        expect(rows).to_have_count(3)
+        page.get_by_text("More filters").click()
+        page.get_by_label("tool", exact=True).select_option("good")
+        expect(rows).to_have_count(1)
+        page.get_by_text("Columns").click()
+        page.get_by_label("Column: Tools").check()
+        page.get_by_label("Column: tokens").uncheck()
+        expect(rows.locator("td.tools")).to_have_text("bad, good")
+        expect(page.locator("#view th")).to_have_count(6)
+        page.reload()
+        expect(rows.locator("td.tools")).to_have_text("bad, good")
+        expect(page.get_by_label("tool", exact=True)).to_have_value("good")
+        page.get_by_label("tool", exact=True).select_option("")
+        expect(rows).to_have_count(3)
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Cancel what matches").click()
+        expect(rows.locator(".chip", has_text="cancelled")).to_have_count(2)
+        expect(rows.locator(".chip", has_text="completed")).to_have_count(1)
+
+
 def test_views_and_times_are_kept(browser: Browser, tmp_path: Path):
     """Filters by a name, in this browser; times of UTC, with their zone in the title."""
     look = {"timezone_id": "Asia/Kolkata"}

@@ -32,6 +32,7 @@ def restart(host: str) -> str:
 COLUMNS = """['.runs th', '.runs tbody tr:first-child td'].map(columns =>
   [...document.querySelectorAll(columns)].map(one => one.getBoundingClientRect())
     .filter(box => box.width).map(box => box.x))"""
+GRAPH_WIDTH = "document.querySelector('.graph svg').getBoundingClientRect().width"
 LETTER_HEIGHT = "document.querySelector('.graph text').getBoundingClientRect().height"
 
 
@@ -283,8 +284,19 @@ def test_of_a_very_large_crew_the_way_is_shown(browser: Browser, tmp_path: Path)
         nodes = page.locator(".graph .node")
         expect(nodes).to_have_count(40)
         expect(page.locator(".graph li", has_text="taken").first).to_contain_text("Hub → Expert-27")
+        # whom a person looks for is shown, too
+        page.get_by_label("Find an agent").fill("expert-7")
+        expect(page.locator(".graph .node.found")).to_have_count(10)
+        expect(nodes).to_have_count(40)
+        page.get_by_label("Find an agent").fill("")
         page.locator(".graph").get_by_role("button", name="Show all (81)").click()
         expect(nodes).to_have_count(81)
+        wide = page.evaluate(GRAPH_WIDTH)
+        page.get_by_role("button", name="Zoom in").first.click()
+        assert page.evaluate(GRAPH_WIDTH) > wide
+        page.locator(".graph").press("-")
+        page.locator(".graph").press("-")
+        assert page.evaluate(GRAPH_WIDTH) < wide
 
 
 def test_the_scale_of_an_ended_run_is_its_own_length(browser: Browser, tmp_path: Path):
@@ -345,4 +357,5 @@ def test_a_list_of_runs_has_an_address(browser: Browser, server: ServerProcess):
         expect(page.get_by_role("searchbox")).to_have_value("four hosts")
         page.goto(f"{server.url}/?status=nosuch&agent_id=gone")
         expect(page.locator("[name=status]")).to_have_value("")
+        expect(page.get_by_text("is left out: status=nosuch, agent_id=gone")).to_be_visible()
         expect(rows).to_have_count(50)

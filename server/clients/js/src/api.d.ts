@@ -176,6 +176,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/crew/runs/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Needs the scope `run`. */
+        post: operations["post_api_crew_runs_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/crew/search": {
         parameters: {
             query?: never;
@@ -1529,6 +1546,16 @@ export interface components {
             scopes: string[];
         };
         /**
+         * CancelledAnswer
+         * @description Runs that matched, and that were cancelled.
+         */
+        CancelledAnswer: {
+            /** Count */
+            count: number;
+            /** Cancelled */
+            cancelled: number;
+        };
+        /**
          * ChangeBody
          * @description What of a conversation is changed.
          */
@@ -2040,24 +2067,6 @@ export interface components {
             patterns?: {
                 [key: string]: string;
             };
-        };
-        /**
-         * DeleteRunsBody
-         * @description Runs to delete.
-         */
-        DeleteRunsBody: {
-            /** @description Which. */
-            filter: components["schemas"]["RunFilterBody"];
-            /**
-             * Expect
-             * @description How many there are; with another number nothing is deleted.
-             */
-            expect?: number;
-            /**
-             * Dry
-             * @description Only count them.
-             */
-            dry?: boolean;
         };
         /**
          * DeletedAnswer
@@ -3051,6 +3060,8 @@ export interface components {
             source: ("user" | "console" | "api" | "schedule" | "hook" | "fork") | "";
             /** Source Name */
             source_name: string;
+            /** Tools */
+            tools: string[];
             usage: components["schemas"]["UsageAnswer"];
             cost: components["schemas"]["CostAnswer"];
             /** Duration Seconds */
@@ -3067,6 +3078,24 @@ export interface components {
             start: number;
             /** End */
             end: number;
+        };
+        /**
+         * MatchingRunsBody
+         * @description Runs to delete, or to cancel.
+         */
+        MatchingRunsBody: {
+            /** @description Which. */
+            filter: components["schemas"]["RunFilterBody"];
+            /**
+             * Expect
+             * @description How many there are; with another number nothing is done.
+             */
+            expect?: number;
+            /**
+             * Dry
+             * @description Only count them.
+             */
+            dry?: boolean;
         };
         /** MemoryEvent */
         MemoryEvent: {
@@ -4197,6 +4226,31 @@ export interface components {
              * @description Only those that have ended so.
              */
             reason?: string | null;
+            /**
+             * Owner
+             * @description Only those of it; for scope admin.
+             */
+            owner?: string | null;
+            /**
+             * User Id
+             * @description Only those for it.
+             */
+            user_id?: string | null;
+            /**
+             * Source Name
+             * @description Only those of this schedule or hook.
+             */
+            source_name?: string | null;
+            /**
+             * Cost Over
+             * @description Only those that have cost more, in USD.
+             */
+            cost_over?: number | null;
+            /**
+             * Tool
+             * @description Only those that have called it.
+             */
+            tool?: string | null;
         };
         /**
          * RunsAnswer
@@ -4997,6 +5051,8 @@ export interface components {
             source: ("user" | "console" | "api" | "schedule" | "hook" | "fork") | "";
             /** Source Name */
             source_name: string;
+            /** Tools */
+            tools: string[];
             usage: components["schemas"]["UsageAnswer"];
             cost: components["schemas"]["CostAnswer"];
             /** Duration Seconds */
@@ -5951,6 +6007,8 @@ export interface operations {
                 source_name?: string;
                 /** @description Only those that have cost more, in USD. */
                 cost_over?: string;
+                /** @description Only those that have called it. */
+                tool?: string;
                 /** @description Only those with an id that begins so. */
                 prefix?: string;
                 /** @description Only the caller's own. */
@@ -6269,7 +6327,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DeleteRunsBody"];
+                "application/json": components["schemas"]["MatchingRunsBody"];
             };
         };
         responses: {
@@ -6280,6 +6338,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeletedAnswer"];
+                };
+            };
+            /** @description Bad request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Misdirected request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+        };
+    };
+    post_api_crew_runs_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MatchingRunsBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelledAnswer"];
                 };
             };
             /** @description Bad request */

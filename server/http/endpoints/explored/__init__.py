@@ -1,7 +1,7 @@
 """The operations on stored runs, and on what starts them.
 
-`looking` (search, compare, export), `deleting`, `audit`, `automation` (schedules and hooks),
-`bodies` (of requests).
+`looking` (search, compare, export), `ending` (deleted, cancelled), `audit`, `automation` (schedules
+and hooks), `bodies` (of requests).
 """
 
 from typing import Any
@@ -9,10 +9,11 @@ from typing import Any
 from crew.journal.query import ID
 from crew.routing.render import RENDERERS
 from server.http.endpoints import crew
-from server.http.endpoints.explored import audit, automation, deleting, looking
-from server.http.endpoints.explored.bodies import DeleteRunsBody
+from server.http.endpoints.explored import audit, automation, ending, looking
+from server.http.endpoints.explored.bodies import MatchingRunsBody
 from server.http.openapi.explored import (
     AuditAnswer,
+    CancelledAnswer,
     ComparisonAnswer,
     DeletedAnswer,
     ExportedRun,
@@ -41,11 +42,20 @@ EXPLORED = (
     post_operation(
         f"{API}/runs/delete",
         "run",
-        deleting.delete_matching,
+        ending.delete_matching,
         200,
         DeletedAnswer,
         (409, *BODY, 503),
-        DeleteRunsBody,
+        MatchingRunsBody,
+    ),
+    post_operation(
+        f"{API}/runs/cancel",
+        "run",
+        ending.cancel_matching,
+        200,
+        CancelledAnswer,
+        (409, *BODY, 503),
+        MatchingRunsBody,
     ),
     get_operation(
         f"{API}/search",
@@ -85,7 +95,7 @@ EXPLORED = (
             ),
         ),
     ),
-    ApiOperation("delete", RUN, "run", deleting.delete_run, {204: None}, (404, 409, 503)),
+    ApiOperation("delete", RUN, "run", ending.delete_run, {204: None}, (404, 409, 503)),
     get_operation(f"{API}/schedules", "read", automation.show_schedules, SchedulesAnswer, (503,)),
     get_operation(f"{API}/hooks", "read", automation.show_hooks, HooksAnswer, (503,)),
     ApiOperation(

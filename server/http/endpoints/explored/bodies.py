@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from crew.journal.events import RunStatus
-from crew.journal.query import ID, SourceKind
+from crew.journal.query import ID, MAX_USER_ID, SourceKind
 from server.http.bodies import TIME, WHOLE, Body, Text
 
 
@@ -26,14 +26,24 @@ class RunFilterBody(Body):
     """Only those started before."""
     reason: Annotated[str, Field(pattern="^[a-z_]{1,64}$")] | None = None
     """Only those that have ended so."""
+    owner: Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,64}$")] | None = None
+    """Only those of it; for scope admin."""
+    user_id: Annotated[Text, Field(min_length=1, max_length=MAX_USER_ID)] | None = None
+    """Only those for it."""
+    source_name: Annotated[str, Field(pattern=ID)] | None = None
+    """Only those of this schedule or hook."""
+    cost_over: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Only those that have cost more, in USD."""
+    tool: Annotated[str, Field(pattern=ID)] | None = None
+    """Only those that have called it."""
 
 
-class DeleteRunsBody(Body):
-    """Runs to delete."""
+class MatchingRunsBody(Body):
+    """Runs to delete, or to cancel."""
 
     filter: RunFilterBody
     """Which."""
     expect: Annotated[int, Field(ge=0, le=1_000_000), WHOLE] = 0
-    """How many there are; with another number nothing is deleted."""
+    """How many there are; with another number nothing is done."""
     dry: bool = False
     """Only count them."""
