@@ -1,16 +1,13 @@
 """What an answer decides on the calls of a question; pure."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crew.journal.query import Answer, CallDecision
 from crew.journal.questions import Inquiry, PendingCall, Question
 from tools.calls import ToolCall
 from tools.forms import FormReply
 from tools.schemas.schema import JsonSchema
-
-if TYPE_CHECKING:
-    from crew.journal.state import RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +69,3 @@ def remembered_by(question: Question | None, answer: Answer) -> dict[tuple[str, 
             if meant.is_meant(one):
                 out[meant.call.tool, meant.definition] = answer.by
     return out
-
-
-def forget_decisions(state: "RunState") -> None:
-    """Drop a person's decisions for another run, which hold for no call of its copy."""
-    if state.untold is not None and state.untold[0] is not None:
-        state.untold = None
-    state.remembered.clear()
-    for branch in state.branches:
-        branch.forget_decisions(state.question)

@@ -17,7 +17,7 @@ from agents.events import (
 from agents.messages import CrewMessage, UserMessage
 from crew.journal.branches import Branch, GroupState, note_found
 from crew.journal.call_text import call_key
-from crew.journal.decided import content_of, forget_decisions, remembered_by
+from crew.journal.decided import content_of, remembered_by
 from crew.journal.events import (
     NO_CONVERSATION,
     Answered,
@@ -101,10 +101,9 @@ class RunState:
     remembered: dict[tuple[str, str], str] = field(default_factory=dict)
     # by agent and task: the tools that were found by `tool_search`, in that order
     found_tools: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    # a tool was called that may change something
-    has_acted: bool = False
-    # names of the tools that were called
+    # the tools that were called, and whether one of them may change something
     tools: set[str] = field(default_factory=set)
+    has_acted: bool = False
     # the tools and collections that gave text of others
     taint: tuple[str, ...] = ()
     # passages of documents that were shown
@@ -246,16 +245,14 @@ class RunState:
         self.query, self.deltas = event.query, event.query.deltas
         self.segment, self.conversation = (self.seq, event.traceparent), event.conversation
         history = [one.as_message(event.agent_id, event.agent) for one in self.query.history]
-        self.main = Branch(
-            event.agent_id, [*history, UserMessage(self.query.text, self.query.attachments)]
-        )
+        query = UserMessage(self.query.text, self.query.attachments)
+        self.main = Branch(event.agent_id, [*history, query])
 
     def _resume(self, event: RunResumed) -> None:
         """Apply an answer: to calls, which stay open; else it is the person's next message."""
         self.status, self.segment = "running", (self.seq, event.traceparent)
         self.shows.clear()
-        self.deltas = event.answer.deltas
-        self.expired = event.expired
+        self.deltas, self.expired = event.answer.deltas, event.expired
         says_something = event.answer.says_something and not event.expired
         self.untold = (self.question, event.answer) if says_something else None
         if says_something:
@@ -292,7 +289,7 @@ class RunState:
         self.status, self.segment = "running", (self.seq, event.traceparent)
         self.retried_at_seconds = self.active_seconds
         if event.forked_from:
-            forget_decisions(self)
+            self._forget_decisions()
         if self.question is not None and (self.expired or event.forked_from):
             # no decision came in time, or not for this run: the question is repeated
             self.question, self.decided, self.expired = None, None, False
@@ -301,6 +298,14 @@ class RunState:
             self.group.retry(self.main)
         if self.plan is not None and self.plan.has_failed:
             self.plan.retry()
+
+    def _forget_decisions(self) -> None:
+        """Drop a person's decisions for another run, which hold for no call of its copy."""
+        if self.untold is not None and self.untold[0] is not None:
+            self.untold = None
+        self.remembered.clear()
+        for branch in self.branches:
+            branch.forget_decisions(self.question)
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""

@@ -5,7 +5,7 @@ import { attachedTo } from "./attached.js";
 import { markdown } from "./shared/markdown.js";
 import { sources } from "./pages/documents.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
-import { PlanGraph } from "./plan.js";
+import { PlanGraph } from "./drawn/plan.js";
 import { t } from "./words.js";
 
 // warnings by which a member of a group has failed, and by which a model is asked once more

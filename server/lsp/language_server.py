@@ -34,7 +34,7 @@ class CrewLanguageServer(LanguageServer):
     """Serves one editor, for any number of crews."""
 
     def __init__(self, target: Target | None = None) -> None:
-        """`target`: the server that is asked for the runs of agents."""
+        """`target`: the server with the runs of agents."""
         super().__init__("crew", importlib.metadata.version("crewline"))
         self.saved = SavedFiles(self._note_findings)
         self.served = None if target is None else ServedRuns(target)

@@ -224,7 +224,7 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
 def make_server(target: Target | None = None) -> CrewLanguageServer:
     """Make a language server; it starts with `start_io` or `start_tcp`.
 
-    `target`: the server that is asked for the runs of agents.
+    `target`: the server with the runs of agents.
     """
     server = CrewLanguageServer(target)
     for method, answer, options in FEATURES:

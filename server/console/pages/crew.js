@@ -1,7 +1,7 @@
 // What is loaded, and since when: agents, tools and what they may do, limits, providers, problems.
 
 import { get, post } from "../api.js";
-import { Graph } from "../graph.js";
+import { Graph } from "../drawn/graph.js";
 import { button, clock, element, json, link, visible } from "../page.js";
 import { t } from "../words.js";
 

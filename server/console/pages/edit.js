@@ -2,7 +2,7 @@
 // rehearsals; written as one revision. What is not written yet stays in this browser.
 
 import { call, get, parse } from "../api.js";
-import { Graph } from "../graph.js";
+import { Graph } from "../drawn/graph.js";
 import { button, element, link, visible } from "../page.js";
 import { t } from "../words.js";
 

@@ -1,7 +1,7 @@
 // The page of one run: its conversation, the way it took, its times; it comes back after anything.
 
 import { every, get, patient, post, start } from "../api.js";
-import { Graph } from "../graph.js";
+import { Graph } from "../drawn/graph.js";
 import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "../page.js";
 import { Replay } from "../replay.js";

@@ -2,7 +2,7 @@
 
 import { element, seconds, spent, visible } from "../page.js";
 import { t } from "../words.js";
-import { zoomOf } from "../zoom.js";
+import { zoomOf } from "../drawn/zoom.js";
 
 export class Waterfall {
   constructor() {

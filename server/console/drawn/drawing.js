@@ -1,7 +1,7 @@
 // A graph as a drawing: boxes in ranks, and arrows between them.
 
-import { shape } from "./page.js";
-import dagre from "./vendor/dagre.esm.js";
+import { shape } from "../page.js";
+import dagre from "../vendor/dagre.esm.js";
 
 const HEIGHT = 34;
 const PADDING = 12;

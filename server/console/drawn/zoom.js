@@ -1,8 +1,8 @@
 // Makes what is drawn larger and smaller: by buttons, by the keys + - 0, by the wheel with Ctrl (which a
 // pinch on a touchpad sends, too).
 
-import { element } from "./page.js";
-import { t } from "./words.js";
+import { element } from "../page.js";
+import { t } from "../words.js";
 
 const STEP = 1.25;
 

@@ -1,9 +1,9 @@
 // The routing graph of a crew; the ways that a run has taken are lit.
 
-import { get } from "./api.js";
+import { get } from "../api.js";
 import { drawingOf, frame, layoutOf, sizeOf } from "./drawing.js";
-import { element } from "./page.js";
-import { t } from "./words.js";
+import { element } from "../page.js";
+import { t } from "../words.js";
 import { zoomOf } from "./zoom.js";
 
 // a larger one would show nothing

@@ -1,8 +1,8 @@
 // The tasks of a plan as a graph: an arrow leads from each to those that need it.
 
 import { drawingOf, layoutOf } from "./drawing.js";
-import { element } from "./page.js";
-import { t } from "./words.js";
+import { element } from "../page.js";
+import { t } from "../words.js";
 
 const CLASSES = { "at work": "speaking", done: "visited", failed: "lost", skipped: "lost" };
 
