@@ -3,10 +3,11 @@
 import json
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
-from jsonschema_rs import validator_for
+from jsonschema_rs import Validator, validator_for
 
 from crew import check
 from crew.config.explanations import explanations
@@ -44,11 +45,17 @@ def test_schemas_are_in_step(kind: str):
             assert field.get("deprecated") or "examples" in field, key
 
 
+@cache
+def validator_of(kind: str) -> Validator:
+    """Compiled once for all files of a kind."""
+    return validator_for(schema_of(kind))
+
+
 @pytest.mark.parametrize("path", yaml_files(), ids=name_of)
 def test_every_yaml_fits_its_schema(path: Path):
     """So that an editor with the schema agrees with us."""
     data = resolve(read(path.name, path.read_bytes()).data)
-    errors = validator_for(schema_of(kind_of(path))).iter_errors(data)
+    errors = validator_of(kind_of(path)).iter_errors(data)
     assert [error.message for error in errors] == []
 
 

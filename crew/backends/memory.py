@@ -95,7 +95,7 @@ class MemoryStore(OneProcess):
             self.chores, *kept, self._forget_runs, self._is_open
         )
         self.costs = MemoryCosts()
-        self.budgets = MemoryBudgets(self.costs)
+        self.budgets = MemoryBudgets(self.costs, self.outbox)
         logs = (self.audit, self.grants, self.outbox, self.chores, *kept)
         self.people = MemoryPeople(self._rows, self._forget_run, *logs, self.costs)
 

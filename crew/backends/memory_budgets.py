@@ -6,6 +6,8 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 
 from crew.backends.memory_costs import MemoryCosts
+from crew.backends.memory_logs import MemoryOutbox
+from crew.journal.records.rows import IdempotencyRecord, Notice
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
 from crew.journal.records.spent.costs import CallRow
 
@@ -15,9 +17,16 @@ CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 class MemoryBudgets:
     """See BudgetLog."""
 
-    def __init__(self, costs: MemoryCosts) -> None:
-        """`costs`: of the store; it has each call that is new."""
-        self._costs = costs
+    def __init__(self, costs: MemoryCosts, outbox: MemoryOutbox) -> None:
+        """Of a store.
+
+        Args:
+            costs: of the store; it has each call that is new.
+            outbox: of the store.
+        """
+        self._costs, self._outbox = costs, outbox
+        # keys of what was added once
+        self._added: set[str] = set()
         self._pots: dict[PotKey, PotState] = {}
         self._warned: dict[PotKey, int] = {}
         self._held: dict[str, Reservation] = {}
@@ -63,17 +72,29 @@ class MemoryBudgets:
         """See BudgetLog."""
         return self._pots.get(key)
 
-    async def add(self, key: PotKey, resets_at: str, nanos: int, tokens: int) -> None:
+    async def add(
+        self,
+        key: PotKey,
+        resets_at: str,
+        nanos: int,
+        tokens: int,
+        once: IdempotencyRecord | None = None,
+    ) -> None:
         """See BudgetLog."""
+        if once is not None:
+            if once.key in self._added:
+                return
+            self._added.add(once.key)
         pot = self._pots.get(key, PotState(key, resets_at))
         more_nanos, more_tokens = pot.more_nanos + nanos, pot.more_tokens + tokens
         self._pots[key] = replace(pot, more_nanos=more_nanos, more_tokens=more_tokens)
 
-    async def warn(self, key: PotKey, thousandths: int) -> bool:
+    async def warn(self, key: PotKey, thousandths: int, notices: Sequence[Notice] = ()) -> bool:
         """See BudgetLog."""
         if key not in self._pots or self._warned.get(key, 0) >= thousandths:
             return False
         self._warned[key] = thousandths
+        self._outbox.insert(notices)
         return True
 
     async def settle_lost(self, run_id: str) -> int:

@@ -3,7 +3,7 @@
 from typing import Any, get_args
 
 from crew.journal.events import RunStatus
-from crew.journal.query import ID, SourceKind
+from crew.journal.query import SourceKind
 from crew.runs.costs.report import KEYS
 from server.http.bodies import (
     NO_TIME,
@@ -37,11 +37,14 @@ from server.http.openapi import answers
 from server.http.openapi.costs import BudgetsAnswer, CostsAnswer, PotAnswer
 from server.http.openapi.parameters import (
     AFTER,
+    AGENT,
+    ASKED_TOOL,
     EVENT_PARAMETERS,
     FLAG,
     INBOX_LIMIT,
     KEY,
     LIMIT,
+    OWNER,
     PROMPTS,
     RUN_PARAMETERS,
     STREAM_PARAMETERS,
@@ -158,12 +161,7 @@ OPERATIONS = (
         (404, 503),
         query_parameter("status", "Only those with it.", enum=list(get_args(RunStatus))),
         query_parameter("source", "Only those it started.", enum=list(get_args(SourceKind))),
-        query_parameter(
-            "agent_id",
-            "Only those in which it spoke last, or asks.",
-            pattern=ID,
-            wrong="is no id of an agent",
-        ),
+        AGENT,
         query_parameter("text", "Only those with it in their query, in whatever case.", **TEXT),
         *RUN_PARAMETERS,
         query_parameter("since", "Only those started then or later.", **MOMENT),
@@ -177,6 +175,9 @@ OPERATIONS = (
         lists.list_inbox,
         answers.InboxAnswer,
         (404, 503),
+        AGENT,
+        OWNER,
+        ASKED_TOOL,
         query_parameter("limit", "So many at most.", **INBOX_LIMIT),
         AFTER,
     ),

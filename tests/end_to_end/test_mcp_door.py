@@ -11,6 +11,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult
 
 from tests.support.paying_crew import ANN, EVE, TOKENS, crew_at, paid
@@ -57,11 +58,12 @@ async def test_tools(tmp_path: Path):
                 (ASK, {"query": "hi", "model": "x"}, "model"),
                 (ASK, {"query": "break"}, ""),
                 (REPLY, {**run, "pause": 1, "text": "x"}, "does not wait"),
-                ("other", {}, "there is no tool"),
             ):
                 wrong = await ann.call_tool(name, arguments)
                 assert wrong.is_error, name
                 assert words in wrong.content[0].text  # type: ignore[union-attr]
+            with pytest.raises(MCPError, match="there is no tool other"):
+                await ann.call_tool("other", {})
             assert (await eve.call_tool(LOOK, run)).is_error
         with client(server) as http:
             assert http.post("/mcp", json={}).status_code == 401

@@ -1,4 +1,4 @@
-"""The client scenarios of the protocol's own conformance suite, played by our tools.
+"""The protocol's own conformance suite: its client scenarios, played by our tools; its server's, by `/mcp`.
 
 Not played: elicitation defaults of the older era (a question in the middle of a call is declined
 there), and all of `auth`: a server's token is a header of its entry; there is no login.
@@ -10,13 +10,15 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.real.installed import NODE, NODE_PROGRAMS, needs_real
 from tests.support.commands import needs_linux
-from tests.support.crews import ROOT
+from tests.support.crews import ROOT, copy_example
+from tests.support.processes import serving
 
 pytestmark = [needs_real, needs_linux]
 SCENARIOS = (
@@ -76,3 +78,49 @@ def test_a_scenario_passes(scenario: str, protocol: str, tmp_path: Path):
     # what is skipped is about what a client need not offer: sampling, resources
     assert {one["status"] for one in checks} <= {"SUCCESS", "INFO", "SKIPPED"}, checks
     assert any(one["status"] == "SUCCESS" for one in checks), checks
+
+
+# The others want tools, resources and prompts that the suite names; a crew has only its own tools.
+SERVED = (
+    ("server-initialize", "2025-11-25"),
+    ("server-session-lifecycle", "2025-11-25"),
+    ("ping", "2025-11-25"),
+    ("tools-list", "2025-11-25"),
+    ("dns-rebinding-protection", "2025-11-25"),
+    ("tools-list", "2026-07-28"),
+    ("server-stateless", "2026-07-28"),
+    ("http-header-validation", "2026-07-28"),
+    ("dns-rebinding-protection", "2026-07-28"),
+    ("caching", "2026-07-28"),
+)
+# what a server of tools alone cannot show: a tool of the suite's, prompts, resources
+UNSHOWN = {
+    "sep-2575-missing-capability-http-400",
+    "sep-2575-server-rejects-undeclared-capability",
+    "sep-2549-prompts-list-caching-hints",
+    "sep-2549-resources-list-caching-hints",
+    "sep-2549-resources-templates-list-caching-hints",
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a crew's `/mcp`."""
+    with serving(copy_example("hello", tmp_path_factory.mktemp("served"))) as server:
+        yield f"{server.url}/mcp"
+
+
+@pytest.mark.parametrize(("scenario", "version"), SERVED)
+def test_a_served_crew_passes(served: str, tmp_path: Path, scenario: str, version: str):
+    """Every check that a server of tools alone can pass."""
+    command: list[str | Path] = [NODE, NODE_PROGRAMS / "conformance", "server", "--url", served]
+    command += ["--scenario", scenario, "--spec-version", version, "--output-dir", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    (found,) = tmp_path.rglob("checks.json")
+    checks = json.loads(found.read_text())
+    wrong = [one for one in checks if one["status"] == "FAILURE" and one["id"] not in UNSHOWN]
+    assert wrong == [], done.stdout + done.stderr
+    assert checks, done.stdout
+    if scenario != "server-session-lifecycle":
+        # there it says only that a server without sessions has none to show
+        assert any(one["status"] == "SUCCESS" for one in checks), checks

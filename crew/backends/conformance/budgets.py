@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.conformance.costs import sample_call
 from crew.backends.conformance.samples import DAY, begin_run, sample_records
-from crew.journal.records.rows import Write
+from crew.journal.records.rows import IdempotencyRecord, Notice, Write
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
 from crew.journal.records.spent.costs import CallRow, CostQuery
 from crew.journal.store import RunStore
@@ -94,10 +94,22 @@ async def limits_are_raised_and_warned_of_once(store: RunStore) -> None:
     await store.budgets.add(TODAY, DAY.format(2), 50, 5)
     await store.budgets.add(TODAY, DAY.format(2), 50, 5)
     assert (await state_of(store)).more_nanos == 100
+    once = IdempotencyRecord("budget raised r 7", "", "r", 0)
+    for _ in range(2):
+        await store.budgets.add(TODAY, DAY.format(2), 11, 0, once)
+    assert (await state_of(store)).more_nanos == 111
+    await store.budgets.add(TODAY, DAY.format(2), -11, 0)
     one = await store.budgets.reserve(sample_reservation("c1", sample_share(max_nanos=0)))
     assert one.is_done, one
-    warned = [await store.budgets.warn(TODAY, part) for part in (500, 500, 800, 500)]
+    notices = [
+        Notice(one, "chat", "budget", DAY.format(1), "crew", "r", 0, None, None, None, "q", "half")
+        for one in ("a", "b")
+    ]
+    warned = [await store.budgets.warn(TODAY, 500, [one]) for one in notices]
+    warned += [await store.budgets.warn(TODAY, part) for part in (800, 500)]
     assert warned == [True, False, True, False], warned
+    kept = await store.outbox.take("chat", DAY.format(8), DAY.format(9), 9)
+    assert [one.id for one, _ in kept] == ["a"], "with the first of them alone"
     await store.budgets.reserve(sample_reservation("c2", sample_share(EVER)))
     assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER, TODAY]
     assert await store.budgets.pots(["nix"]) == []

@@ -1,13 +1,16 @@
 """The pots of budgets, in the database of a store. A trigger settles what a call has reserved."""
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from itertools import chain
 
 from pydantic import TypeAdapter
 
 from crew.backends.sql.costs import insert_calls
+from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.statements import insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
+from crew.journal.records.rows import IdempotencyRecord, Notice
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
 from crew.journal.records.spent.costs import CallRow
 
@@ -31,6 +34,9 @@ ADD = sql(f"""
 UPDATE crew_pots SET more_nanos = more_nanos + $4, more_tokens = more_tokens + $5 WHERE {KEY}
 """)  # noqa: S608 # ours
 WARN = sql(f"UPDATE crew_pots SET warned = $4 WHERE {KEY} AND warned < $4 RETURNING 1")  # noqa: S608 # ours
+NOTE = sql("""
+INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1
+""")
 OF_RUN = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE run_id = $1 ORDER BY id")
 OLD = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE until < $1 ORDER BY id LIMIT $2")
 # a call that was written all the same has settled nothing then
@@ -57,18 +63,34 @@ class SqlBudgets:
         found = await self._database.fetch(POT, *key)
         return _state(found[0]) if found else None
 
-    async def add(self, key: PotKey, resets_at: str, nanos: int, tokens: int) -> None:
+    async def add(
+        self,
+        key: PotKey,
+        resets_at: str,
+        nanos: int,
+        tokens: int,
+        once: IdempotencyRecord | None = None,
+    ) -> None:
         """See BudgetLog."""
 
         def work() -> Steps[None]:
+            if once is not None and not (yield NOTE, astuple(once)):
+                return
             yield insert("pots", MAKE, 1), (*key, resets_at)
             yield ADD, (*key, nanos, tokens)
 
         await self._database.transact(work)
 
-    async def warn(self, key: PotKey, thousandths: int) -> bool:
+    async def warn(self, key: PotKey, thousandths: int, notices: Sequence[Notice] = ()) -> bool:
         """See BudgetLog."""
-        return bool(await self._database.fetch(WARN, *key, thousandths, writes=True))
+
+        def work() -> Steps[bool]:
+            if not (yield WARN, (*key, thousandths)):
+                return False
+            yield from insert_notices(notices)
+            return True
+
+        return await self._database.transact(work)
 
     async def settle_lost(self, run_id: str) -> int:
         """See BudgetLog."""

@@ -34,7 +34,7 @@ from crew.engine.spending.warnings import BudgetWarnings
 from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
 from crew.journal.questions import BudgetQuestion
-from crew.journal.records.rows import RunRow
+from crew.journal.records.rows import IdempotencyRecord, RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
 from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
@@ -43,6 +43,8 @@ from tools.clock import rfc3339
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
+# begins the key of a raise; keys of clients have no spaces
+RAISED = "budget raised"
 # between two looks at a pot in which others have reserved
 LOOK_SECONDS = 0.1
 # a reservation ends so long after the longest request
@@ -290,7 +292,10 @@ class RunBudgets:
         tokens = int(given.get("tokens", 0))
         if nanos or tokens:
             key = PotKey(full.budget, full.value, full.period)
-            await self.store.budgets.add(key, full.resets_at, nanos, tokens)
+            # should the process end before the answer is recorded, the next one does this again
+            name = f"{RAISED} {self.row.run_id} {self.state.pause_seq}"
+            once = IdempotencyRecord(name, "", self.row.run_id, 0)
+            await self.store.budgets.add(key, full.resets_at, nanos, tokens, once)
         if model := str(given.get("model", "")):
             text = f"{model} answers from now on, as a person has decided"
             self._warnings.warn(asked.agent_id, "budget_model", text, model)

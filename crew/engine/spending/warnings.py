@@ -7,7 +7,7 @@ from crew.budgets.room import FullPot, full_pots, used_thousandths, with_limits
 from crew.budgets.rules import Pot
 from crew.crew import Crew
 from crew.journal.records.notices import budget_notices
-from crew.journal.records.rows import RunRow
+from crew.journal.records.rows import Notice, RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Share
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
@@ -53,29 +53,24 @@ class BudgetWarnings:
             if not part or (pot.key, part) in self._told:
                 continue
             self._told.add((pot.key, part))
-            if not await self._store.budgets.warn(pot.key, part):
-                continue
             if is_refused:
                 text = full_pots([pot], [closed], [state])[0].text
             else:
                 name, source = pot.budget.name, pot.budget.source
                 of = f" of {pot.key.value}" if pot.key.value else ""
                 text = f"budget {name}{of}: {used / 10:.0f} % of its limit is used ({source})"
-            self.warn(agent_id, "budget", text)
-            await self._notify(pot, part, text)
+            if await self._store.budgets.warn(pot.key, part, self._notices(pot, part, text)):
+                self.warn(agent_id, "budget", text)
 
     async def notify_full(self, full: FullPot) -> None:
         """Send once that a pot has no room."""
-        key = full.pot.key
-        if self._channels(full.pot) and await self._store.budgets.warn(key, ALL_USED):
-            await self._notify(full.pot, ALL_USED, full.text)
+        if notices := self._notices(full.pot, ALL_USED, full.text):
+            await self._store.budgets.warn(full.pot.key, ALL_USED, notices)
 
-    async def _notify(self, pot: Pot, part: int, text: str) -> None:
-        if channels := self._channels(pot):
-            at = rfc3339(self._store.now())
-            await self._store.outbox.add(
-                budget_notices(channels, self._row, pot.key, part, at, text)
-            )
+    def _notices(self, pot: Pot, part: int, text: str) -> Sequence[Notice]:
+        """Return what channels are sent of it."""
+        channels, at = self._channels(pot), rfc3339(self._store.now())
+        return budget_notices(channels, self._row, pot.key, part, at, text)
 
     def _channels(self, pot: Pot) -> Sequence[str]:
         told = self._crew.config.told

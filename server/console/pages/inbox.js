@@ -8,14 +8,16 @@ import { t } from "../words.js";
 
 const LOOK_MILLIS = 5000;
 
-export async function inboxPage({ signal, title, waiting }) {
+export async function inboxPage({ signal, title, waiting, crew }) {
   title(t("Inbox"));
+  const filters = filtersOf(crew, () => fill().catch(() => {}));
   const cards = new Map(); // by run and pause: its card, so that what is being written stays
   const list = element("ol", { className: "inbox" });
   const none = element("p", {}, t("Nobody waits for you."));
   const more = element("p", {}, t("More runs wait; they come when some of these are answered."));
   async function fill() {
-    const { runs, next } = await get("/inbox?limit=100", { signal });
+    const given = filters.given();
+    const { runs, next } = await get(`/inbox?${new URLSearchParams({ ...given, limit: 100 })}`, { signal });
     const shown = runs.filter((run) => run.waiting);
     const keys = new Set(shown.map(keyOf));
     for (const [key, card] of cards) {
@@ -35,11 +37,36 @@ export async function inboxPage({ signal, title, waiting }) {
     }
     none.hidden = shown.length > 0;
     more.hidden = next === null;
-    waiting([...keys]);
+    // the number of those that wait is of all
+    if (!Object.keys(given).length) waiting([...keys]);
   }
   await fill();
   every(LOOK_MILLIS, fill, signal);
-  return element("div", {}, ...notifying(), none, list, more);
+  return element("div", {}, filters.node, ...notifying(), none, list, more);
+}
+
+// of an agent, or about a call of a tool; the address keeps them
+function filtersOf(crew, changed) {
+  const from = new URLSearchParams(location.search);
+  const select = (name, label, all, values) => {
+    const made = element("select", { name, ariaLabel: t(label) }, element("option", { value: "" }, t(all)), ...values.map(([value, text]) => element("option", { value }, text)));
+    made.value = from.get(name) ?? "";
+    made.value ||= "";
+    return made;
+  };
+  const fields = [
+    select("agent_id", "agent", "all agents", crew.agents.map(({ id, name }) => [id, name])),
+    select("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
+  ];
+  const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
+  for (const field of fields) {
+    field.onchange = () => {
+      const parts = new URLSearchParams(given()).toString();
+      history.replaceState(history.state, "", location.pathname + (parts && `?${parts}`));
+      changed();
+    };
+  }
+  return { node: element("form", { className: "filters", role: "search", onsubmit: () => false }, ...fields), given };
 }
 
 export const keyOf = (run) => `${run.run_id}:${run.waiting.seq}`;

@@ -44,15 +44,24 @@ async def list_runs(request: Request) -> Response:
 async def list_inbox(request: Request) -> Response:
     """Answer GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
 
-    Takes `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
+    Takes `agent_id`, `owner`, `tool` (a call of it is to be decided; a page may then have fewer),
+    `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
     """
     given = parse_parameters(request)
-    wanted = filter_of(request, {"status": "paused"})
+    of = {"agent_id": given.get("agent_id"), "owner": given.get("owner")}
+    wanted = filter_of(request, {"status": "paused", **of})
     page, following = await _page(request, given, wanted, oldest_first=True)
     runs = services_of(request).runs
     pauses = await asyncio.gather(*(runs.pause_of(row) for row in page))
     found = [describe_waiting_run(row, pause) for row, pause in zip(page, pauses, strict=True)]
+    if (tool := given.get("tool")) is not None:
+        found = [one for one in found if _asks_about(one["waiting"], tool)]
     return JsonResponse({"runs": found, "next": following})
+
+
+def _asks_about(waiting: Mapping[str, Any] | None, tool: str) -> bool:
+    """Return whether a person is to decide on a call of a tool."""
+    return waiting is not None and any(one["tool"] == tool for one in waiting.get("calls") or ())
 
 
 async def _page(

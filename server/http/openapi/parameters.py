@@ -83,6 +83,24 @@ AFTER = query_parameter("after", "The `next` of the page before.", pattern=ID)
 USER = query_parameter(
     "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
 )
+AGENT = query_parameter(
+    "agent_id",
+    "Only those in which it spoke last, or asks.",
+    pattern=ID,
+    wrong="is no id of an agent",
+)
+OWNER = query_parameter(
+    "owner",
+    "Only those of it; for scope admin.",
+    pattern="^[A-Za-z0-9._-]{1,64}$",
+    wrong="is no name of a token",
+)
+ASKED_TOOL = query_parameter(
+    "tool",
+    "Only those that ask about a call of it.",
+    pattern=ID,
+    wrong="is no name of a tool",
+)
 # of a list of runs, beside the others
 RUN_PARAMETERS = (
     query_parameter(
@@ -91,12 +109,7 @@ RUN_PARAMETERS = (
         pattern="^[a-z_]{1,64}$",
         wrong="is no reason of an end",
     ),
-    query_parameter(
-        "owner",
-        "Only those of it; for scope admin.",
-        pattern="^[A-Za-z0-9._-]{1,64}$",
-        wrong="is no name of a token",
-    ),
+    OWNER,
     query_parameter(
         "user_id",
         "Only those for it.",

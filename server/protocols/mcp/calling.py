@@ -6,7 +6,13 @@ from contextlib import AbstractContextManager, aclosing
 from typing import Any, Protocol
 
 import anyio
-from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+)
 
 from crew.journal.query import Answer
 from crew.journal.records.rows import RunRow
@@ -78,11 +84,12 @@ class CrewCall:
         self.access, self.report, self.elicits, self.cancels = access, report, elicits, cancels
 
     async def result(self, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        """Return what the call comes to."""
+        """Return what the call comes to; raises MCPError for a tool that there is not."""
         name = asking_tool(self.access.runs.crew)
         kind = params.name.removeprefix(name)
         if not params.name.startswith(name) or kind not in SCHEMAS:
-            return result_of_call(f"there is no tool {params.name[:100]}", is_error=True)
+            # the version of 2025 and later ones have it as an error of the protocol
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:100]}")
         try:
             given = SCHEMAS[kind].check(dict(params.arguments or {}))
         except ArgumentsError as error:

@@ -73,7 +73,9 @@ class Transport:
             # its own task: what the SDK enters must be left by the same one
             self._serving = asyncio.create_task(self._serve(services_of(request).runs))
         manager = await asyncio.shield(self._manager)
-        await manager.handle_request(scope, receive, send)
+        # white space around a value is none of it (RFC 9110, 5.5); the HTTP parser leaves it there
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await manager.handle_request({**scope, "headers": headers}, receive, send)
 
     async def _serve(self, runs: Runs) -> None:
         assert self._manager is not None, "a request waits for it"

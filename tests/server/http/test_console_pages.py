@@ -140,6 +140,17 @@ def test_what_is_being_written_stays(browser: Browser, server: ServerProcess):
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         expect(page.locator(".inbox > li")).to_have_count(2)
         expect(page.get_by_label("Your answer")).to_have_value("half an ans")
+        # only those about a call of a tool, as the address says
+        page.get_by_label("tool", exact=True).select_option("restart")
+        expect(page.locator(".inbox > li")).to_have_count(1)
+        expect(page.locator(".inbox > li")).to_contain_text("web-1")
+        page.reload()
+        expect(page.locator(".inbox > li")).to_have_count(1)
+        assert page.url.endswith("/inbox?tool=restart")
+        with client(server) as http:
+            found = http.get("/api/crew/inbox", params={"tool": "restart", "agent_id": "a"}).json()
+            assert [one["run_id"] for one in found["runs"]] == [second]
+            assert http.get("/api/crew/inbox", params={"agent_id": "b"}).json()["runs"] == []
     with client(server) as http:
         for run_id in (first, second):
             http.post(f"/api/crew/runs/{run_id}/cancel")
@@ -178,7 +189,7 @@ def test_every_word_is_translated():
     console = Path(__file__).parents[3] / "server" / "console"
     listed = (console / "words.js").read_text()
     used = set[str]()
-    for path in (*console.glob("*.js"), *console.glob("pages/*.js")):
+    for path in console.rglob("*.js"):
         used |= set(re.findall(r"\bt\(\"([^\"]+)\"\)", path.read_text()))
     assert len(used) > 40
     missing = [word for word in used if f'"{word}":' not in listed and f"{word}:" not in listed]

@@ -111,7 +111,11 @@ def test_what_a_reload_would_come_to(folder: Path):
 
 
 def test_a_gate_refuses_what_rehearsals_or_replays_refuse(folder: Path):
-    edit(folder, "crew.yaml", {"reload_gate": {"rehearsals": True, "replay": {"at_most": "10%"}}})
+    edit(
+        folder,
+        "crew.yaml",
+        {"reload_gate": {"rehearsals": True, "replay": {"at_most": "10%", "seconds": 120}}},
+    )
     with serving(folder) as server, client(server) as http:
         ran(server, "Where is my money?")
         served = http.get("/api/crew").json()["config"]["revision"]

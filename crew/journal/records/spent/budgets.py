@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from agents.events import Warned
+from crew.journal.records.rows import IdempotencyRecord, Notice
 
 
 class PotKey(NamedTuple):
@@ -125,12 +126,33 @@ class BudgetLog(Protocol):
         """Return one."""
         ...
 
-    async def add(self, key: PotKey, resets_at: str, nanos: int, tokens: int) -> None:
-        """Add to the limit of a pot, until its period is over."""
+    async def add(
+        self,
+        key: PotKey,
+        resets_at: str,
+        nanos: int,
+        tokens: int,
+        once: IdempotencyRecord | None = None,
+    ) -> None:
+        """Add to the limit of a pot, until its period is over.
+
+        Args:
+            key: of the pot.
+            resets_at: when its period is over; it is made if it is not there.
+            nanos: so much money more.
+            tokens: so many more.
+            once: nothing is added where its key is known; it is kept with its run.
+        """
         ...
 
-    async def warn(self, key: PotKey, thousandths: int) -> bool:
-        """Note that a part of a pot's limit is used; whether that is the first time."""
+    async def warn(self, key: PotKey, thousandths: int, notices: Sequence[Notice] = ()) -> bool:
+        """Note that a part of a pot's limit is used; whether that is the first time.
+
+        Args:
+            key: of the pot.
+            thousandths: the part.
+            notices: are to be sent if it is the first time; kept in the same transaction.
+        """
         ...
 
     async def settle_lost(self, run_id: str) -> int:

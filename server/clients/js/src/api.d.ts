@@ -6233,6 +6233,12 @@ export interface operations {
     get_api_crew_inbox: {
         parameters: {
             query?: {
+                /** @description Only those in which it spoke last, or asks. */
+                agent_id?: string;
+                /** @description Only those of it; for scope admin. */
+                owner?: string;
+                /** @description Only those that ask about a call of it. */
+                tool?: string;
                 /** @description So many at most. */
                 limit?: number;
                 /** @description The `next` of the page before. */
