@@ -5,8 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agents.events import AgentResponded, ContextShown, ShownBlock
+from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
-from crew.journal.events import Paused, RunResumed, RunRetried, RunStarted, StoredEvent
+from crew.journal.events import (
+    Answered,
+    Paused,
+    RunResumed,
+    RunRetried,
+    RunStarted,
+    StoredEvent,
+)
+from crew.journal.questions import RestoredQuestion
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore
@@ -91,6 +100,7 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
         ]
     except StoreError as error:
         raise NotKept(f"an earlier version wrote its events: {error}") from None
+    events = _without_restores(events)
     first = events[0].event
     if not isinstance(first, RunStarted) or row.source == "fork":
         raise NotKept("it began as a copy of another run")
@@ -107,6 +117,33 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
     except ConversationGone as error:
         raise NotKept(str(error)) from None
     return Recording(row, start, events, before)
+
+
+def _without_restores(events: Sequence[Noted]) -> list[Noted]:
+    """Leave out pauses because the database was restored: behind them a run only goes on.
+
+    Raises:
+        NotKept: it waits in one, or a person has ended it there.
+    """
+    found: list[Noted] = []
+    question: RestoredQuestion | None = None
+    is_resumed = False
+    for one in events:
+        event = one.event
+        if isinstance(event, Paused) and isinstance(event.question, RestoredQuestion):
+            question = event.question
+        elif question is not None and isinstance(event, RunResumed):
+            if decision_on(question.calls[0], question, event.answer).decision != "approve":
+                raise NotKept("it was ended after its database was restored")
+            question, is_resumed = None, True
+        elif question is None:
+            # the answer is recorded next
+            if not (is_resumed and isinstance(event, Answered)):
+                found.append(one)
+            is_resumed = False
+    if question is not None:
+        raise NotKept("it waits since its database was restored")
+    return found
 
 
 def _blocks(event: StoredEvent) -> Sequence[ShownBlock]:
