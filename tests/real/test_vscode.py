@@ -40,5 +40,6 @@ def test_its_settings_are_those_it_reads():
 def _checked(folder: Path) -> str:
     """What the compiler finds in the client."""
     modules = ["--module", "nodenext", "--moduleResolution", "nodenext"]
-    command = [NODE_PROGRAMS / "tsc", *OPTIONS.split(), *modules, "extension.js"]
+    command: list[str | Path] = [NODE_PROGRAMS / "tsc", *OPTIONS.split(), *modules]
+    command.append("extension.js")
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
