@@ -2,11 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, Strict
 
 from crew.journal.events import RunStatus
 from crew.journal.query import ID, MAX_USER_ID, SourceKind
-from server.http.bodies import TIME, WHOLE, Body, Text
+from server.http.bodies import TIME, WHOLE, Body
+
+# as in the parameters of GET /api/crew/runs
+NO_NUL = r"^[^\x00]+$"
 
 
 class RunFilterBody(Body):
@@ -18,7 +21,7 @@ class RunFilterBody(Body):
     """Only those it has started."""
     agent_id: Annotated[str, Field(pattern=ID)] | None = None
     """Only those in which it spoke last."""
-    text: Annotated[Text, Field(max_length=200)] | None = None
+    text: Annotated[str, Field(pattern=NO_NUL, max_length=200)] | None = None
     """Only those with it in their query, in whatever case."""
     since: Annotated[str, Field(pattern=f"^{TIME}$")] | None = None
     """Only those started then or later."""
@@ -28,11 +31,11 @@ class RunFilterBody(Body):
     """Only those that have ended so."""
     owner: Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,64}$")] | None = None
     """Only those of it; for scope admin."""
-    user_id: Annotated[Text, Field(min_length=1, max_length=MAX_USER_ID)] | None = None
+    user_id: Annotated[str, Field(pattern=NO_NUL, max_length=MAX_USER_ID)] | None = None
     """Only those for it."""
     source_name: Annotated[str, Field(pattern=ID)] | None = None
     """Only those of this schedule or hook."""
-    cost_over: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    cost_over: Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)] | None = None
     """Only those that have cost more, in USD."""
     tool: Annotated[str, Field(pattern=ID)] | None = None
     """Only those that have called it."""
@@ -45,5 +48,5 @@ class MatchingRunsBody(Body):
     """Which."""
     expect: Annotated[int, Field(ge=0, le=1_000_000), WHOLE] = 0
     """How many there are; with another number nothing is done."""
-    dry: bool = False
+    dry: Annotated[bool, Strict()] = False
     """Only count them."""
