@@ -34,6 +34,15 @@ export function button(text, act, properties = {}) {
   return made;
 }
 
+/** A choice of a filter, as the address has it; `options`: values and their texts. */
+export function choice(name, label, all, options) {
+  const made = element("select", { name, ariaLabel: t(label) }, ...[["", t(all)], ...options].map(([value, text]) => element("option", { value }, text)));
+  made.value = new URLSearchParams(location.search).get(name) ?? "";
+  // of an agent, a tool or a status that is there no more: all
+  made.value ||= "";
+  return made;
+}
+
 export const link = (href, ...children) => element("a", { href }, ...children);
 
 export const chip = (status) => element("span", { className: `chip ${status}` }, t(status));

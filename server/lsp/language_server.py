@@ -62,9 +62,10 @@ class CrewLanguageServer(LanguageServer):
 
     def check_soon(self, uri: str) -> None:
         """Check the crew of a file once the editor is quiet."""
-        if (found := self.place_of(uri)) is None:
-            return
-        folder = found[0]
+        if (found := self.place_of(uri)) is not None:
+            self._check_later(found[0])
+
+    def _check_later(self, folder: Path) -> None:
         if (task := self._waiting.get(folder)) is not None:
             task.cancel()
         self._waiting[folder] = asyncio.ensure_future(self._check(folder))
@@ -94,7 +95,7 @@ class CrewLanguageServer(LanguageServer):
 
     def _note_findings(self, folder: Path) -> None:
         """Show what was found in saved files."""
-        self._waiting[folder] = asyncio.ensure_future(self._check(folder))
+        self._check_later(folder)
         workspace = self.client_capabilities.workspace
         if workspace is not None and workspace.code_lens and workspace.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from server.client.client import CrewClient
@@ -17,32 +18,45 @@ MAX_AGE = 30.0
 AT_ONCE = 4
 
 
+@dataclass(frozen=True, slots=True)
+class RunsToday:
+    """What was read of a crew, and when; without runs where the server did not say."""
+
+    read_at: float
+    agents: frozenset[str]
+    runs: Mapping[str, int]
+
+    def holds(self, agents: Sequence[str]) -> bool:
+        """Return whether it is still to be shown of these agents."""
+        return time.monotonic() - self.read_at <= MAX_AGE and self.agents >= set(agents)
+
+
 class ServedRuns:
-    """Counts the runs of today by agent, at one server."""
+    """RunsToday the runs of today by agent, at one server."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
         self._lock = asyncio.Lock()
-        self._read_at = 0.0
-        self._name = ""
-        self._counts: dict[str, int] = {}
+        self._known: dict[str, RunsToday] = {}
 
-    async def counts(self, crew: str, agents: Sequence[str]) -> dict[str, int]:
+    async def counts(self, crew: str, agents: Sequence[str]) -> Mapping[str, int]:
         """Return how many runs of today have ended with each agent, or wait at it.
 
         Nothing where the server is away, or serves another crew.
         """
         async with self._lock:
-            if time.monotonic() - self._read_at > MAX_AGE or not self._counts.keys() >= set(agents):
+            if (known := self._known.get(crew)) is None or not known.holds(agents):
+                runs: Mapping[str, int] = {}
                 try:
-                    await self._read(crew, agents)
-                except ClientError as error:
-                    log.warning("%s", error)
-                    self._counts = {}
-                self._read_at = time.monotonic()
-            return self._counts
+                    runs = await self._read(crew, agents)
+                except (ClientError, LookupError, TypeError) as error:
+                    # it is away, or no crew's
+                    log.warning("%s: %s", self._target.url, error)
+                known = RunsToday(time.monotonic(), frozenset(agents), runs)
+                self._known[crew] = known
+            return known.runs
 
-    async def _read(self, crew: str, agents: Sequence[str]) -> None:
+    async def _read(self, crew: str, agents: Sequence[str]) -> Mapping[str, int]:
         target, places = self._target, asyncio.Semaphore(AT_ONCE)
         midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
         since = midnight.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -60,9 +74,6 @@ class ServedRuns:
                     found = await client.send("GET", "/api/crew/runs", parameters=wanted)
                 return int(found["totals"]["count"])
 
-            served = await client.send("GET", "/api/crew")
-            if served["name"] != crew:
-                self._counts = {}
-                return
-            found = await asyncio.gather(*map(count, agents))
-            self._counts = dict(zip(agents, found, strict=True))
+            if (await client.send("GET", "/api/crew"))["name"] != crew:
+                return {}
+            return dict(zip(agents, await asyncio.gather(*map(count, agents)), strict=True))

@@ -1,5 +1,6 @@
 """What an editor may ask of the language server, and what it is answered by `features`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -138,7 +139,7 @@ async def _lenses(ls: CrewLanguageServer, given: lsp.CodeLensParams) -> list[lsp
     view = ls.view(found[0])
     made = {one.name: one for one in features.symbols(view) if one.kind == "agent"}
     shown = [one for one in made.values() if one.file == found[1]]
-    runs: dict[str, int] = {}
+    runs: Mapping[str, int] = {}
     crew = view.checked.files.crew
     if ls.served is not None and crew is not None and shown:
         runs = await ls.served.counts(crew.name, sorted(made))

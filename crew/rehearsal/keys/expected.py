@@ -152,7 +152,7 @@ class AtMost(Shape):
     seconds: float | None = None
     """Time of the rehearsal's clock."""
     wall_seconds: Annotated[float, Field(gt=0, le=600)] = 10.0
-    """Time of this machine's clock; 10 unless given."""
+    """Time of this machine's clock, for each play of it; 10 unless given."""
 
 
 class Between(Shape):

@@ -3,7 +3,7 @@
 import { every, get } from "../api.js";
 import { askingCard } from "../asking.js";
 import { markdown } from "../shared/markdown.js";
-import { button, element, link, visible } from "../page.js";
+import { button, choice, element, link, visible } from "../page.js";
 import { t } from "../words.js";
 
 const LOOK_MILLIS = 5000;
@@ -47,16 +47,9 @@ export async function inboxPage({ signal, title, waiting, crew }) {
 
 // of an agent, or about a call of a tool; the address keeps them
 function filtersOf(crew, changed) {
-  const from = new URLSearchParams(location.search);
-  const select = (name, label, all, values) => {
-    const made = element("select", { name, ariaLabel: t(label) }, element("option", { value: "" }, t(all)), ...values.map(([value, text]) => element("option", { value }, text)));
-    made.value = from.get(name) ?? "";
-    made.value ||= "";
-    return made;
-  };
   const fields = [
-    select("agent_id", "agent", "all agents", crew.agents.map(({ id, name }) => [id, name])),
-    select("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
+    choice("agent_id", "agent", "all agents", crew.agents.map(({ id, name }) => [id, name])),
+    choice("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
   ];
   const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
   for (const field of fields) {

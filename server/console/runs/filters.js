@@ -1,7 +1,7 @@
 // Which runs are listed: the filters of the list, views of them by name, and the acts on all that match.
 
 import { post } from "../api.js";
-import { button, element } from "../page.js";
+import { button, choice, element } from "../page.js";
 import { t } from "../words.js";
 
 const SOURCES = ["user", "console", "api", "schedule", "hook", "fork"];
@@ -13,34 +13,27 @@ const BESIDE = new Set(["pages", "columns"]);
 /** `changed()` is called with each change; `given()` has what is wanted, by the parameters of the API;
  * `unknown`: what the address says that is no filter, or no value of one. */
 export function filtersOf(crew, changed) {
-  const option = (value, text) => element("option", { value }, text);
-  const select = (name, label, all, options) => element("select", { name, ariaLabel: t(label) }, option("", t(all)), ...options.map(([value, text]) => option(value, text)));
-  const field = (name, label, more) => element("input", { name, ariaLabel: t(label), title: t(label), ...more });
+  const from = new URLSearchParams(location.search);
+  const field = (name, label, more) => element("input", { name, value: from.get(name) ?? "", ariaLabel: t(label), title: t(label), ...more });
   const text = field("text", "Search in questions", { type: "search", maxLength: 200, placeholder: t("Search in questions") });
   const often = [
-    select("status", "status", "all statuses", STATUSES.map((one) => [one, t(one)])),
-    select("agent_id", "agent", "all agents", crew.agents.map(({ id, name }) => [id, name])),
-    select("source", "started by", "started by anything", SOURCES.map((one) => [one, t(one)])),
+    choice("status", "status", "all statuses", STATUSES.map((one) => [one, t(one)])),
+    choice("agent_id", "agent", "all agents", crew.agents.map(({ id, name }) => [id, name])),
+    choice("source", "started by", "started by anything", SOURCES.map((one) => [one, t(one)])),
     text,
     field("since", "since", { type: "date" }),
   ];
   const seldom = [
     field("until", "until", { type: "date" }),
-    select("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
+    choice("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
     field("user_id", "user", { maxLength: 256, placeholder: t("user") }),
     field("owner", "owner", { pattern: "[A-Za-z0-9._-]{1,64}", placeholder: t("owner") }),
     field("reason", "how it ended", { pattern: "[a-z_]{1,64}", placeholder: t("how it ended") }),
     field("cost_over", "cost over, in USD", { type: "number", min: 0, max: 999999, step: "any", placeholder: t("cost over, in USD") }),
   ];
   const fields = [...often, ...seldom];
-  const from = new URLSearchParams(location.search);
-  for (const one of fields) {
-    one.value = from.get(one.name) ?? "";
-    // of an agent, a tool or a status that is there no more: all
-    if (one.localName === "select") one.value ||= "";
-    // a text says so while it is written, and has nothing new to say when it is left
-    one[one === text ? "oninput" : "onchange"] = () => one.reportValidity() && changed();
-  }
+  // a text says so while it is written, and has nothing new to say when it is left
+  for (const one of fields) one[one === text ? "oninput" : "onchange"] = () => one.reportValidity() && changed();
   const more = element("details", { open: seldom.some(({ value }) => value) }, element("summary", {}, t("More filters")), element("div", { className: "filters" }, ...seldom.map(named)));
   // what an old or mistyped address asks for is said, not left out in silence
   const unknown = [...from].filter(([name, value]) => !BESIDE.has(name) && !fields.some((one) => one.name === name && one.value === value && one.validity.valid));
@@ -77,6 +70,8 @@ export function viewsOf(go) {
 export function actsOf(filters, done) {
   const act = (text, path, ask) =>
     button(t(text), async () => {
+      // without a filter that cannot be read more would match than is shown
+      if (!filters.node.reportValidity()) return;
       const { cost_over: cost, ...filter } = filters.given();
       if (cost !== undefined) filter.cost_over = Number(cost);
       const send = async (more) => (await post(path, { filter, ...more })).json();

@@ -39,6 +39,8 @@ EVENT = REF.format(model=EVENT_KEY)
 # the bytes of a file
 FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
+TEXTS = (PLAIN, MARKDOWN, HTML, NDJSON)
+
 
 @lru_cache(maxsize=1)
 def openapi_document() -> dict[str, Any]:
@@ -125,7 +127,8 @@ def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
         content[JSON] = {"schema": schema}
     if media_type == IMAGE:
         content[media_type] = {"schema": {"type": "string", "format": "binary"}}
-    for text in {PLAIN, MARKDOWN, HTML, NDJSON}.intersection(media_type.split(", ")):
+    # in the order of the operation, so that the document is the same each time it is made
+    for text in (one for one in media_type.split(", ") if one in TEXTS):
         content[text] = {"schema": {"type": "string"}}
     if media_type == YAML:
         content[media_type] = {"schema": {"type": "object"}}

@@ -6,14 +6,22 @@ const { LanguageClient } = require("vscode-languageclient/node");
 /** @type {LanguageClient | undefined} */
 let client;
 
+let starting = Promise.resolve();
+
+// one after the other: a client that still starts cannot be stopped
+function restart() {
+  starting = starting.then(start, start);
+  return starting;
+}
+
 /** @param {import("vscode").ExtensionContext} context */
 async function activate(context) {
   context.subscriptions.push(
-    commands.registerCommand("crewline.restart", start),
-    workspace.onDidGrantWorkspaceTrust(start),
-    workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("crewline") && start()),
+    commands.registerCommand("crewline.restart", restart),
+    workspace.onDidGrantWorkspaceTrust(restart),
+    workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("crewline") && restart()),
   );
-  await start();
+  await restart();
 }
 
 async function start() {
