@@ -1,13 +1,25 @@
 """A run that begins as another one did, and goes on by itself from one of its events."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pydantic_core import from_json
 
 from agents.events import AgentResponded
 from crew.engine.endings import ended_row
-from crew.journal.events import RunDone, RunFailed, encode_event, status_after
+from crew.journal.events import (
+    InConversation,
+    RunDone,
+    RunFailed,
+    RunResumed,
+    RunRetried,
+    RunStarted,
+    StoredEvent,
+    encode_event,
+    status_after,
+)
+from crew.journal.records.conversations import Conversation, owner_of
 from crew.journal.records.rows import PAGE, IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.replay import apply_records, read_event
 from crew.journal.state import RunState
@@ -54,9 +66,6 @@ class RunForker:
         row = await self.store.row(run_id)
         if row is None:
             raise UnknownRun(run_id)
-        if row.conversation_id:
-            text = f"run {run_id} belongs to the conversation {row.conversation_id}"
-            raise NotForkable(f"{text}: fork that before exchange {row.exchange}, and ask again")
         await self.starter.room.check(asked.owner, asked.key)
         records = await self._records(run_id, point.after)
         if point.says is None:
@@ -84,7 +93,11 @@ class RunForker:
         return await asyncio.shield(asyncio.ensure_future(beginning))
 
     async def _begin(self, copy: Write, run_id: str, asked: RunRequest) -> Run:
-        count, key = len(copy.records), asked.key
+        count, key, row = len(copy.records), asked.key, copy.row
+        assert row is not None, "a copy begins with its row"
+        if row.conversation_id:
+            row, records = await self._in_conversation_of_its_own(row, copy.records)
+            copy = replace(copy, row=row, records=records)
         if asked.entry is not None:
             copy = replace(copy, entry=replace(asked.entry, run_id=copy.run_id))
         if key is not None:
@@ -93,9 +106,29 @@ class RunForker:
         result = await self.store.append(copy)
         if isinstance(result, KeyTaken):
             assert key is not None, "only a write with a key is refused for it"
+            if row.conversation_id:
+                await self.store.conversations.delete(owner_of(row.user_id), row.conversation_id)
             raise key_taken(key, result.record)
         forked = RunRequest(asked.request_id)
         return await self.starter.go_on(copy.run_id, forked, f"{run_id}:{count}")
+
+    async def _in_conversation_of_its_own(
+        self, row: RunRow, records: Sequence[Record]
+    ) -> tuple[RunRow, list[Record]]:
+        """Copy the conversation of a run up to the exchange before it; the run is the next there.
+
+        Raises:
+            NotForkable: the conversation is gone.
+        """
+        log, owner, now = self.store.conversations, owner_of(row.user_id), self.store.now()
+        made = Conversation(owner, new_run_id(now), row.started_at, row.started_at)
+        if not await log.fork(owner, row.conversation_id, row.exchange - 1, made):
+            raise NotForkable(f"the conversation {row.conversation_id} is no longer kept")
+        # an exchange that has not ended is not copied
+        known = await log.get(owner, made.conversation_id)
+        of = InConversation(made.conversation_id, known.started + 1 if known is not None else 1)
+        moved = [_in_conversation(record, row.run_id, of) for record in records]
+        return replace(row, conversation_id=of.conversation_id, exchange=of.exchange), moved
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
         """Return the events up to and with number `after`; all of them must be kept."""
@@ -174,7 +207,19 @@ def _with_other_answer(record: Record, run_id: str, text: str) -> Record:
     said = replace(
         event, content=text, calls=(), native=True, extra={}, is_direct=False, is_refused=False
     )
+    return _rewritten(record, said, run_id, active_seconds)
+
+
+def _in_conversation(record: Record, run_id: str, of: InConversation) -> Record:
+    """Return an event of a run as that of an exchange of another conversation."""
+    event, active_seconds = read_event(record, run_id)
+    if not isinstance(event, RunStarted | RunResumed | RunRetried):
+        return record
+    return _rewritten(record, replace(event, conversation=of), run_id, active_seconds)
+
+
+def _rewritten(record: Record, event: StoredEvent, run_id: str, active_seconds: float) -> Record:
     timestamp = from_json(record.public)["timestamp"]
-    published = to_run_event(said, run_id, record.seq, timestamp)
+    published = to_run_event(event, run_id, record.seq, timestamp)
     assert published is not None, "every stored event has a public form"
-    return Record(record.seq, published.encoded, encode_event(said, active_seconds))
+    return Record(record.seq, published.encoded, encode_event(event, active_seconds))

@@ -39,7 +39,7 @@ class ExchangeStart:
     max_exchanges: int
     # the run may wait for the one that is at work
     may_wait: bool = False
-    # the run has failed, and goes on as the same exchange
+    # the run has failed, or is a copy of another exchange, and goes on as the same exchange
     again: bool = False
 
 
@@ -105,7 +105,8 @@ def begin(known: Conversation | None, start: ExchangeStart, waiting: int) -> Beg
         return Refused("full")
     if now.busy is not None and waiting >= MAX_WAITING:
         return Refused("waiting", now.busy)
-    if start.number != now.started + (not start.again):
+    # a copy of another exchange is stored before it begins
+    if start.number != now.started + 1 and not (start.again and start.number == now.started):
         return Refused("moved", now.run_id)
     changed = replace(
         now,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +15,12 @@ from crew.config.files.sources import Sources
 from crew.crew import Crew
 from crew.journal.events import RunResumed, StoredEvent
 from crew.journal.query import Decision
+from crew.journal.records.conversations import owner_of
+from crew.journal.records.core import owner_in
 from crew.journal.records.rows import PAGE, Record, RunRow, Write
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore
+from crew.rehearsal.replaying.before import SCOPES
 from crew.rehearsal.replaying.trail import shown_arguments
 from crew.runs.forks import ForkPoint
 from crew.runs.runs import Runs
@@ -212,7 +215,25 @@ async def _copied(
     if files is not None:
         await copy.revisions.keep(row.revision, files, rfc3339(copy.now()))
     await copy.append(Write(row.run_id, records, row))
+    await _copy_what_models_see(store, row, copy)
     return copy
+
+
+async def _copy_what_models_see(store: RunStore, row: RunRow, copy: MemoryStore) -> None:
+    """Copy the conversation of a run before it, and the core memory of its user."""
+    owners = [owner_in(scope, row.user_id, row.conversation_id) for scope in SCOPES]
+    for version in await store.core.newest([one for one in owners if one is not None]):
+        await copy.core.add(replace(version, version=1))
+    if not row.conversation_id:
+        return
+    place = owner_of(row.user_id), row.conversation_id
+    known = await store.conversations.get(*place)
+    if known is None:
+        fail(f"the conversation {row.conversation_id} is no longer kept")
+    exchanges = await store.conversations.exchanges(*place, 0, row.exchange)
+    shown = sum(one.position is not None for one in exchanges if one.number < row.exchange)
+    summary = await store.conversations.summary(*place, shown)
+    copy.conversations.restore(replace(known, busy=None), exchanges, summary)
 
 
 async def _other_crew(

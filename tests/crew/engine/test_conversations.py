@@ -16,7 +16,6 @@ from crew.runs.errors import (
     ConversationBusy,
     ConversationFull,
     NoConversations,
-    NotForkable,
     NotRetryable,
 )
 from tests.support.crews import crew_of, write_crew
@@ -133,8 +132,6 @@ async def test_failed_runs_are_listed_and_not_shown(tmp_path: Path):
         assert (await run.outcome()).status == "failed"
         known = await runs.conversations.get("ann", "c1")
         assert (known.exchanges, known.busy) == (3, None)
-        with pytest.raises(NotForkable, match="fork that before exchange 3"):
-            await runs.fork(newest.run_id, 1)
 
 
 async def test_a_query_answers_a_pause_on_words(tmp_path: Path):

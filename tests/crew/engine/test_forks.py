@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.journal.query import CallDecision, IdempotencyKey
 from crew.journal.records.audit import AuditEntry
+from crew.journal.records.conversations import Conversation
+from crew.journal.records.exchanges import Began, ExchangeStart, begin
 from crew.runs.errors import AlreadyStarted, KeyReused, NotForkable, UnknownRun
+from crew.runs.forks import ForkPoint
 from tests.support.crews import write_crew
 from tools.approval import Remember
 
@@ -209,3 +212,85 @@ async def test_a_key_forks_once(tmp_path: Path):
         with pytest.raises(KeyReused):
             await runs.fork(first, 4, key=IdempotencyKey("k", "two"))
         assert len(await runs.store.rows()) == 2
+
+
+TALK: list[dict[str, Any]] = [
+    {"hears": "my name is Ann", "say": "Hello Ann."},
+    {"hears": "pay", "after": "pay", "say": "{{result.pay}}"},
+    {"hears": "pay", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    {"seen": "my name is Ann", "hears": "who am I", "say": "You are Ann."},
+    {"say": "I do not know."},
+]
+
+
+def talk_of(path: Path) -> Path:
+    """A crew with conversations, in which a person allows payments."""
+    folder = folder_of(path, TWICE)
+    context = {"blocks": [{"kind": "history"}]}
+    pay = {
+        "kind": "python",
+        "function": "acts.py:pay",
+        "requires_approval": True,
+        "effect": "once",
+    }
+    agents: dict[str, Any] = {"a": {"tools": ["pay"], "is_terminal": True}}
+    return write_crew(folder, agents, TALK, {"pay": pay}, conversations={}, context=context)
+
+
+async def test_an_exchange_goes_on_in_a_copy_of_its_conversation(tmp_path: Path):
+    """With the exchanges before it; the conversation stays as it was, and the copy goes on."""
+    path = tmp_path / "x.db"
+    async with Runs(load_crew(talk_of(tmp_path / "crew")), SqliteStore(path)) as runs:
+        ids: list[str] = []
+        for text in ("my name is Ann", "who am I"):
+            run = await runs.start(Query(text, user_id="ann", conversation_id="c1"))
+            ids.append((await run.outcome()).run_id)
+        await runs.outcome((await runs.start(Query("x", user_id="ann", conversation_id="c1"))).id)
+        said = (await seqs(runs, ids[1]))["agent_response"]
+        forked = await runs.fork(ids[1], ForkPoint(said, "You are somebody else."))
+        row = await runs.outcome(forked.id)
+        assert (row.status, row.answer) == ("completed", "You are somebody else.")
+        assert (row.exchange, row.user_id) == (2, "ann")
+        assert row.conversation_id != "c1"
+        starts = [one.metadata async for one in runs.stored(row.run_id) if one.type == "start"]
+        assert {one["conversation_id"] for one in starts} == {row.conversation_id}
+        for id_, answers in (
+            ("c1", ["Hello Ann.", "You are Ann.", "I do not know."]),
+            (row.conversation_id, ["Hello Ann.", "You are somebody else."]),
+        ):
+            kept = await runs.conversations.all_exchanges("ann", id_)
+            assert [one.answer for one in kept] == answers
+    async with Runs(load_crew(tmp_path / "crew"), SqliteStore(path)) as runs:
+        query = Query("who am I", user_id="ann", conversation_id=row.conversation_id)
+        again = await (await runs.start(query)).outcome()
+        assert (again.exchange, again.answer) == (3, "You are Ann.")
+
+
+async def test_a_paused_exchange_waits_in_the_copy_too(tmp_path: Path):
+    """Each is answered by itself; deleting the copy's conversation leaves the first one."""
+    folder = talk_of(tmp_path / "crew")
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        query = Query("pay", user_id="ann", conversation_id="c1")
+        first = (await runs.start(query)).id
+        await runs.outcome(first)
+        pause = (await seqs(runs, first))["pause"]
+        key = IdempotencyKey("k", "one")
+        forked = (await runs.fork(first, pause, key=key)).id
+        with pytest.raises(AlreadyStarted):
+            await runs.fork(first, pause, key=key)
+        assert len(await runs.conversations.listed("ann")) == 2
+        assert await answered(runs, forked, "approve") == "paid bob"
+        other = (await runs.row(forked)).conversation_id
+        assert (await runs.conversations.get("ann", other)).busy is None
+        await runs.conversations.delete("ann", other)
+        assert await answered(runs, first, "approve") == "paid bob"
+        assert paid(folder) == 2
+
+
+@pytest.mark.parametrize(("number", "begins"), [(1, False), (2, True), (3, True), (4, False)])
+def test_a_copied_exchange_that_has_not_gone_on_may_be_retried(number: int, begins: bool):
+    """Where a process ends between the copy and its start; not after another exchange."""
+    now = "2026-01-01T00:00:00.000Z"
+    known = Conversation("user:ann", "c1", now, now, started=2)
+    start = ExchangeStart("user:ann", "c1", "r", number, now, "", 100, again=True)
+    assert isinstance(begin(known, start, 0), Began) is begins

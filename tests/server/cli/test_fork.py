@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.crews import write_crew
 from tests.support.forked import crew
 from tests.support.rehearsed import repair_crew
 
@@ -170,3 +171,27 @@ def test_what_is_not_there(folder: Path):
         assert (wrong.returncode, text in wrong.stderr) == (1, True), wrong.stderr
     end = len(crew("fork", folder, "last").stdout.splitlines())
     assert "had ended at event" in crew("fork", folder, "last", "--at", end).stderr
+
+
+def test_an_exchange(tmp_path: Path):
+    """It knows what was said before it, in a dry run, too, which keeps nothing."""
+    rules = [
+        {"hears": "I am Ann", "say": "Hello."},
+        {"seen": "I am Ann", "say": "You are Ann."},
+        {"say": "Who?"},
+    ]
+    context = {"blocks": [{"kind": "history"}]}
+    made = write_crew(
+        tmp_path, {"a": {"is_terminal": True}}, rules, conversations={}, context=context
+    )
+    for text in ("I am Ann", "who am I"):
+        ended = crew("run", made, text, "--conversation", "c1", "--user", "ann")
+        assert ended.returncode == 0
+    start = numbers(made)["agent_start a"]
+    for options in (("--dry",), ()):
+        code, events = forked(made, "last", "--at", start, *options)
+        said = [one["content"] for one in events if one["type"] == "agent_response"]
+        assert (code, said) == (0, ["You are Ann."])
+        assert events[-1]["metadata"]["exchange"] == 2
+        assert events[-1]["metadata"]["conversation_id"] != "c1"
+    assert len(crew("runs", made, "--json").stdout.splitlines()) == 3
