@@ -122,7 +122,7 @@ def _tool_source(checked: Checked, name: str) -> str:
 def _limits(routing: Routing, graph: RoutingGraph, checked: Checked) -> Iterator[Unit]:
     if graph.loops():
         yield Unit("limits", "limit max_handoffs", "settings.max_handoffs")
-    if any(agent.tool_names for agent in _agents(checked).values()):
+    if any(_may_call_without_end(agent, graph, checked) for agent in _agents(checked).values()):
         yield Unit("limits", "limit max_rounds", "settings.max_rounds")
     document = checked.files.crew_document
     for name in routing.groups:
@@ -131,6 +131,17 @@ def _limits(routing: Routing, graph: RoutingGraph, checked: Checked) -> Iterator
             source = f"{document.file}:{document.key_at(path)[0]}"
             yield Unit("limits", f"limit {name} timeout", f"{name}: a member is too late", source)
             yield Unit("limits", f"limit {name} failed", f"{name}: all members fail", source)
+
+
+def _may_call_without_end(agent: AgentConfig, graph: RoutingGraph, checked: Checked) -> bool:
+    """Return whether an agent may call tools until the run has made as many rounds as it may.
+
+    Not with calls that each wait for a person: the rounds are counted anew after a pause.
+    """
+    if agent.on_limit == "answer" and not graph.loops():
+        return False
+    tools = checked.tools.named(agent.tool_names).values()
+    return any(one.approval is None or one.approval.when for one in tools)
 
 
 def _faults(checked: Checked) -> Iterator[Unit]:

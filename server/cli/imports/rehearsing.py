@@ -7,7 +7,7 @@ from typing import Any
 from crew.config.files.environment import VARIABLE
 from crew.rehearsal.playing.player import play_case
 from crew.rehearsal.playing.suite import Suite, quiet
-from crew.rehearsal.suggesting import expected_of_play
+from crew.rehearsal.suggesting.cases import expected_of_play
 from server.cli.starting.starter import REHEARSALS, Files
 from tools.text.yaml_text import to_yaml
 

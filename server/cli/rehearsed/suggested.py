@@ -8,7 +8,7 @@ import typer
 from crew.config.routing_plan import entry_point, routing_of
 from crew.rehearsal.covering.counts import CoverageCounts
 from crew.rehearsal.playing.suite import Suite
-from crew.rehearsal.suggesting import CHECK, FILE, Suggester
+from crew.rehearsal.suggesting.suggester import CHECK, FILE, Suggester
 from crew.routing.graph import RoutingGraph
 from server.cli.exits import fail
 from server.cli.starting.starter import REHEARSALS

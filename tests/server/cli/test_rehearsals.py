@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.support.crews import copy_example
+from tests.support.crews import copy_example, write_crew
 from tests.support.forked import crew
 from tests.support.processes import BIN, clean_environment, until
 from tests.support.rehearsed import rehearse, repair_crew
@@ -297,8 +297,7 @@ def test_rehearsals_are_suggested_for_what_none_checks(tmp_path: Path):
     (folder / "script.yaml").unlink()
     made = crew("test", folder, "--suggest")
     path = folder / "tests" / "suggested.yaml"
-    assert f"Wrote {path}: 9 rehearsals; " in made.stdout, made
-    assert "no rehearsal was found for  settings.max_rounds" in made.stdout
+    assert f"Wrote {path}: 10 rehearsals; " in made.stdout, made
     cases = yaml.safe_load(path.read_text())["rehearsals"]
     assert {one["fails"] for one in cases} == {"check me"}
     assert {one["name"].removeprefix("suggested: ") for one in cases} >= {
@@ -312,7 +311,20 @@ def test_rehearsals_are_suggested_for_what_none_checks(tmp_path: Path):
     assert unchecked.returncode == 1
     assert "it was to fail, and does not: check me; remove fails" in unchecked.stdout
     path.write_text(path.read_text().replace("  fails: check me\n", ""))
-    checked = crew("test", folder, "--min-coverage", "routes=100,people=100,faults=100")
+    checked = crew("test", folder, "--min-coverage", "routes=100,people=100,limits=100,faults=100")
     assert checked.returncode == 0, checked.stdout
     again = crew("test", folder, "--suggest")
     assert (again.returncode, "Nothing was written." in again.stdout) == (0, True)
+
+
+def test_what_no_rehearsal_was_found_for_is_said(tmp_path: Path):
+    """A field with a pattern: no text is made for it."""
+    output = {
+        "properties": {"code": {"type": "string", "pattern": "^[0-9]{3}$"}},
+        "required": ["code"],
+    }
+    write_crew(tmp_path, {"a": {"output": output, "is_terminal": True}})
+    made = crew("test", tmp_path, "--suggest")
+    assert "no rehearsal was found for agents/a.yaml" in made.stdout, made.stdout
+    assert "Nothing was written." in made.stdout
+    assert not (tmp_path / "tests").exists()
