@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agents.events import AgentResponded, ContextShown, ShownBlock
+from agents.events import AgentResponded
 from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
 from crew.journal.events import (
@@ -13,14 +13,15 @@ from crew.journal.events import (
     RunResumed,
     RunRetried,
     RunStarted,
-    StoredEvent,
 )
 from crew.journal.questions import RestoredQuestion
+from crew.journal.records.recall import RecallItem
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore
 from crew.rehearsal.playing.tape import Noted, moment_of
 from crew.rehearsal.replaying.before import Before, ConversationGone, find_before
+from crew.rehearsal.replaying.recalled import ItemGone, blocks_of, find_recalled
 
 
 class NotKept(Exception):
@@ -46,6 +47,8 @@ class Recording:
     start: datetime
     events: Sequence[Noted]
     before: Before
+    # items of recall memory that models were shown: those of each look, in order
+    recalled: Sequence[Sequence[RecallItem]] = ()
 
     @property
     def started(self) -> RunStarted:
@@ -55,10 +58,14 @@ class Recording:
         return event
 
     @property
-    def shows_documents(self) -> bool:
-        """Whether a model was shown a list of documents: what it said then is not kept."""
-        blocks = (block for one in self.events for block in _blocks(one.event))
-        return any(one.kind == "documents" and one.ids for one in blocks)
+    def changed_since(self) -> str:
+        """Why it may not be reproduced: what is kept only as it is now; "" for nothing."""
+        blocks = (block for one in self.events for block in blocks_of(one.event))
+        if any(one.kind == "documents" and one.ids for one in blocks):
+            return "it was shown a list of documents, which is another one now"
+        if any(self.recalled):
+            return "it was shown items of recall memory, which were said again or changed since"
+        return ""
 
     @property
     def resumed(self) -> list[Resumption]:
@@ -108,15 +115,14 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
         raise NotKept("it was retried after a failure, which is not replayed")
     if any(isinstance(one.event, AgentResponded) and one.event.asked is None for one in events):
         raise NotKept("an earlier version wrote its events, without what models were sent")
-    shown = [block for one in events for block in _blocks(one.event)]
-    if any(one.kind == "recall" and one.ids for one in shown):
-        raise NotKept("it was shown items of recall memory, which are not replayed")
+    shown = [block for one in events for block in blocks_of(one.event)]
     versions = (one.versions for one in shown if one.kind == "summary")
     try:
         before = await find_before(store, row, next((one[0] for one in versions if one), 0))
-    except ConversationGone as error:
+        recalled = await find_recalled(store, row, [one.event for one in events])
+    except (ConversationGone, ItemGone) as error:
         raise NotKept(str(error)) from None
-    return Recording(row, start, events, before)
+    return Recording(row, start, events, before, recalled)
 
 
 def _without_restores(events: Sequence[Noted]) -> list[Noted]:
@@ -144,7 +150,3 @@ def _without_restores(events: Sequence[Noted]) -> list[Noted]:
     if question is not None:
         raise NotKept("it waits since its database was restored")
     return found
-
-
-def _blocks(event: StoredEvent) -> Sequence[ShownBlock]:
-    return event.blocks if isinstance(event, ContextShown) else ()

@@ -20,6 +20,7 @@ from crew.rehearsal.playing.stage import Stage
 from crew.rehearsal.playing.tape import noted, stored_events
 from crew.rehearsal.replaying.doubles import RecordedDoubles
 from crew.rehearsal.replaying.options import AS_RECORDED, ReplayOptions
+from crew.rehearsal.replaying.recalled import RecordedRecall
 from crew.rehearsal.replaying.recording import Recording
 from crew.rehearsal.replaying.trail import Trail, TrailStep
 from tools.virtual_clock import VirtualClock, VirtualLoop
@@ -73,6 +74,7 @@ class _Replayer:
         self.recording, self.options = recording, options
         self.clock = VirtualClock(recording.start)
         self.store = MemoryStore(self.clock)
+        self.store.recall = RecordedRecall(recording.recalled)
         self.doubles = RecordedDoubles(recording, self.clock, options, account)
         moments = list(_kills(recording))
         self.stage = Stage(

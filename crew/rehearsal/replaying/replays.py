@@ -108,8 +108,7 @@ class Replays:
             return ReplayResult(row, Compared("not kept", why=why))
         again = await self._replay(recording, own)
         proof = compare_trails(then, again.trail, again.missing)
-        if proof.verdict != "same" and recording.shows_documents:
-            why = "it was shown a list of documents, which is another one now"
+        if proof.verdict != "same" and (why := recording.changed_since):
             return ReplayResult(row, Compared("not kept", why=why))
         if proof.verdict != "same":
             wrong = replace(proof, verdict="not reproduced", why=_why(proof))

@@ -15,7 +15,7 @@ from crew.rehearsal.files.bound import Case
 from crew.rehearsal.keeping.keeping import Keeper, KeptRun, rehearsals_of
 from crew.rehearsal.playing.player import play_case
 from crew.rehearsal.playing.suite import Suite
-from crew.rehearsal.replaying.recording import NotKept, read_recording
+from crew.rehearsal.replaying.recording import read_recording
 from tests.crew.rehearsal.test_replays import EXAMPLES
 from tests.support.crews import ROOT
 from tests.support.rehearsed import played, rehearse, repair_crew
@@ -66,13 +66,7 @@ def test_each_run_of_an_example_passes_again(name: str, tmp_path: Path):
         # each would be the case itself, at another event
         if any(one.kill == "each" for one in case.keys.faults):
             continue
-        try:
-            every = kept_runs(suite, case)
-        except NotKept as error:
-            if "recall memory" in str(error):
-                continue
-            raise
-        for kept in every:
+        for kept in kept_runs(suite, case):
             count += 1
             folder = tmp_path / str(count)
             ignored = shutil.ignore_patterns(".crew", "__pycache__")
