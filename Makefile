@@ -60,9 +60,7 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 	$(SPHINX)
 
 test: $(VENV)/.dev  ## install and run the tests, with branch coverage
-	$(PYTEST) -n auto -m "not unmeasured" $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
-	# many examples of the same lines, and pages: see tests/conftest.py
-	$(BIN)/pytest --dist worksteal -n auto -m unmeasured $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
+	$(PYTEST) -n auto $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
 
 system: $(VENV)/.dev  ## run the tests of commands, servers, workers and databases as processes; adds to the coverage of `test`
 	$(PYTEST) -n 4 --cov-append $(filter-out tests/faults,$(SYSTEM)) $(ARGS)

@@ -2,13 +2,14 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 # imported in the middle of a test, it is parsed while the garbage collector ends coroutines, which
 # CPython 3.11 takes for an error of the parser (python/cpython#106905)
 import hypothesis.internal.conjecture.optimiser  # noqa: F401
 import pytest
+from coverage import Coverage
 from hypothesis import settings
 from playwright.sync_api import Browser
 
@@ -40,12 +41,18 @@ UNMEASURED = (
 )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs without coverage: these, and what draws its examples."""
-    for item in items:
-        if item.nodeid.startswith(UNMEASURED) or item.get_closest_marker("hypothesis"):
-            item.add_marker("unmeasured")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Run these, and what draws its examples, while no coverage is measured."""
+    draws = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    measuring = Coverage.current()
+    if measuring is None or not (draws or item.nodeid.startswith(UNMEASURED)):
+        return (yield)
+    measuring.stop()
+    try:
+        return (yield)
+    finally:
+        measuring.start()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -126,7 +126,8 @@ class Suite:
             try:
                 yield from pool.map(_play_shared, range(len(cases)), chunksize=8)
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+                # and wait: else CPython may write to a closed pipe when the process ends
+                pool.shutdown(cancel_futures=True)
 
     def play(self, case: Case) -> Result:
         """Play a rehearsal."""

@@ -296,3 +296,32 @@ async def test_what_cannot_be_played_is_of_this_run_alone(tmp_path: Path):
     assert found[first.run_id].verdict == "not reproduced"
     assert "KeyError" in found[first.run_id].why
     assert found[second.run_id].verdict == "same"
+
+
+async def test_a_conversation_that_is_deleted_meanwhile(tmp_path: Path):
+    """Of runs that were chosen before: nothing is guessed."""
+    folder = write_crew(tmp_path, {"a": {"is_terminal": True}}, [{"say": "ok"}], conversations={})
+    crew = load_crew(folder)
+    store = MemoryStore(crew.clock)
+    runs = Runs(crew, store)
+    for text in ("one", "two"):
+        await (await runs.start(Query(text, user_id="ann", conversation_id="c1"))).outcome()
+    rows = await store.rows()
+    await runs.conversations.delete("ann", "c1")
+    replays = Replays(store, folder, read_sources(folder))
+    found = [one.compared async for one in replays.play(rows)]
+    assert {one.verdict for one in found} == {"not kept"}
+    assert all(one.why for one in found)
+
+
+async def test_a_revision_that_makes_no_crew_any_more(tmp_path: Path):
+    """Its function is gone: what differs from it cannot be proved."""
+    folder = repair_crew(tmp_path)
+    store = await recorded(folder, "it is broken", answers=2)
+    path = folder / "acts.py"
+    path.write_text(path.read_text().replace("def look", "def seen"))
+    edit(folder, "tools.yaml", {"tools.look.function": "acts.py:seen"})
+    edit(folder, "crew.yaml", {"routing.signals.desk.0.target": None})
+    (result,) = await replayed(store, folder)
+    assert result.compared.verdict == "not kept"
+    assert "makes no crew here any more" in result.compared.why

@@ -74,6 +74,28 @@ def test_which_are_played(tmp_path: Path):
     assert chosen("--seed", "3") == chosen("--seed", "3")
 
 
+def test_processes_and_order_change_no_byte(tmp_path: Path):
+    """Of hundreds of rehearsals, of which a tenth fails."""
+    folder = repair_crew(tmp_path)
+    case = {
+        "name": "many",
+        "query": "thanks <<n>>",
+        "cases": {"each": {"n": list(range(300))}},
+        "expect": {"path": ["desk", "end"], "asked": {"desk": {"words": {"lacks": "7"}}}},
+    }
+    rehearse(folder, case)
+
+    def lines(*options: str) -> list[str]:
+        *found, summary = crew("test", folder, "--json", *options).stdout.splitlines()
+        results = [json.dumps(json.loads(line) | {"wall_millis": 0}) for line in found]
+        return [*sorted(results), summary]
+
+    alone = lines("--jobs", "1")
+    assert len(alone) == 301
+    assert {json.loads(one)["status"] for one in alone[:-1]} == {"passed", "failed"}
+    assert lines("--jobs", "8", "--shuffle", "--seed", "3") == alone
+
+
 def test_programs_read_it(tmp_path: Path):
     folder = repair_crew(tmp_path)
     rehearse(

@@ -3,7 +3,9 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -45,6 +47,27 @@ def test_what_todays_crew_would_do(folder: Path):
         metrics = http.get("/metrics").text
         assert 'crew_replays_total{verdict="same"} 2.0' in metrics
         assert len(http.get("/api/crew/runs").json()["runs"]) == 1, "a replay stores nothing"
+
+
+def test_the_run_of_another_person_is_not_there(folder: Path):
+    """Neither its replay nor its file; in the same bytes as one that does not exist."""
+    tokens = {name: f"{name}-0123456789abcdef" for name in ("ann", "eve")}
+    entries = ",".join(f"{name}:{token}" for name, token in tokens.items())
+    with serving(folder, CREW_API_TOKENS=entries) as server, client(server) as http:
+
+        def call(name: str, method: str, path: str, **more: Any) -> httpx2.Response:
+            headers = {"Authorization": f"Bearer {tokens[name]}"}
+            return http.request(method, f"/api/crew/{path}", headers=headers, **more)
+
+        run_id = call("ann", "POST", "run", json={"query": "money"}).json()["run_id"]
+        assert call("ann", "POST", f"runs/{run_id}/replay", json={}).status_code == 200
+        for method, path in (("POST", "replay"), ("GET", "cassette")):
+            body: dict[str, Any] = {"json": {}} if method == "POST" else {}
+            hidden = call("eve", method, f"runs/{run_id}/{path}", **body)
+            absent = call("eve", method, f"runs/{'0' * len(run_id)}/{path}", **body)
+            assert (hidden.status_code, absent.status_code) == (404, 404)
+            shown = absent.text.replace("0" * len(run_id), run_id)
+            assert hidden.text == shown
 
 
 @NEEDS_CHROMIUM
