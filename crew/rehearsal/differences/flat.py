@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agents.providers.scripted import SCRIPT_FILE
 from crew.assembly.checked import Checked
 from crew.config.files.document import Document, YamlPath
 from tools.config.approval import ApprovalConfig
+from tools.text.yaml_text import to_yaml
 
 # agents are files of their own; tools have two places
 APART = ("agents", "tools")
@@ -26,7 +28,10 @@ class Leaf:
 
 
 def leaves_of(checked: Checked) -> dict[tuple[str, ...], Leaf]:
-    """Return the leaves of a crew without errors, by path: `agents`, `tools`, or of crew.yaml."""
+    """Return the leaves of a crew without errors, by path.
+
+    `agents`, `tools`, `script` (as one text), or of crew.yaml.
+    """
     files = checked.files
     assert files.crew is not None, "only of a crew without errors"
     found: dict[tuple[str, ...], Leaf] = {}
@@ -49,6 +54,9 @@ def leaves_of(checked: Checked) -> dict[tuple[str, ...], Leaf]:
         for path, written, value in _leaves(data, (), ("tools", name)):
             place = written[:3] if is_plain and path[0] == APPROVAL else written
             found["tools", name, *path] = Leaf(value, _source(document, place))
+    if files.script is not None:
+        text = to_yaml(files.script.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+        found["script",] = Leaf(text, f"{SCRIPT_FILE}:1")
     return found
 
 

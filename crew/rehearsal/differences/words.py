@@ -42,6 +42,10 @@ def change_text(path: tuple[str, ...], then: Any, now: Any) -> str:
             return f"tool {tool}: {'asks a person' if now else 'no longer asks a person'}"
         case ("tools", tool, "requires_approval", *rest):
             return f"tool {tool}: approval: {_value(rest, then, now)}"
+        case ("script",) if then is None or now is None:
+            return f"script: {'gone' if now is None else 'new'}"
+        case ("script",):
+            return f"script: {_changed_lines(then, now)}"
         case ("tools", tool, *rest):
             return f"tool {tool}: {_value(rest, then, now)}"
         case _:

@@ -79,3 +79,25 @@ def test_comments_and_forms_are_no_difference(tmp_path: Path):
     )
     then, now = (CrewLoader.of(tmp_path / name).load({}, {}).checked for name in "ab")
     assert differences(then, now) == []
+
+
+def test_a_script_differs_by_its_lines(tmp_path: Path):
+    """Scripted models answer by it; its comments say nothing."""
+    for name in "ab":
+        repair_crew(tmp_path / name)
+    path = tmp_path / "b" / "script.yaml"
+    text = path.read_text()
+    loaders = [CrewLoader.of(tmp_path / name) for name in "ab"]
+
+    def found() -> list[str]:
+        then, now = (CrewLoader.of(one.sources.folder).load({}, {}).checked for one in loaders)
+        return [one.text for one in differences(then, now)]
+
+    path.write_text("# a comment\n" + text)
+    assert found() == []
+    path.write_text(text.replace("What is wrong?", "What is it?"))
+    assert found() == ["script: 1 line"]
+    path.unlink()
+    assert found() == ["script: gone"]
+    loaders.reverse()
+    assert found() == ["script: new"]
