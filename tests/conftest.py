@@ -48,11 +48,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     measuring = Coverage.current()
     if measuring is None or not (draws or item.nodeid.startswith(UNMEASURED)):
         return (yield)
+    # by these, processes that it starts measure as well
+    given = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("COVERAGE_")}
     measuring.stop()
     try:
         return (yield)
     finally:
         measuring.start()
+        os.environ.update(given)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -22,7 +22,7 @@ def main(port: str, template: str = "") -> None:
     parameters.hostnames, parameters.port = ["127.0.0.1"], int(port)
     parameters.model_alias = ["smol"]
     parameters.n_ctx, parameters.n_parallel = WINDOW_TOKENS, 2
-    parameters.cpuparams.n_threads = 2
+    parameters.cpuparams.n_threads = 1
     parameters.sampling.seed = 1
     parameters.ui, parameters.use_jinja, parameters.warmup = False, True, False
     if template:

@@ -63,13 +63,13 @@ class Drafts:
         if before is None or edge.kind not in BY_WORDS:
             return
         after = self._words.path_out(edge.to)
-        yield self._spoken([*before, edge, *after])
+        yield self._speaking([*before, edge, *after])
         if edge.kind == "order":
             # it leads only to agents that were not visited: others may have to be first
             for round_ in self._loops(edge.from_):
-                yield self._spoken([*before, *round_, edge, *after])
+                yield self._speaking([*before, *round_, edge, *after])
 
-    def _spoken(self, path: list[Edge]) -> SuggestedCase:
+    def _speaking(self, path: list[Edge]) -> SuggestedCase:
         case = SuggestedCase()
         self._words.speak_along(case, path)
         return case
@@ -78,7 +78,7 @@ class Drafts:
         before = self._words.path(self.graph.entry_point, agent)
         if before is None:
             return
-        case = self._spoken(before)
+        case = self._speaking(before)
         self._words.speak_or_pause(case, agent)
         if way == "nobody":
             seconds = self.graph.routing.wait_seconds[agent]
@@ -90,7 +90,7 @@ class Drafts:
         yield case
 
     def _leave(self, case: SuggestedCase, start: str) -> None:
-        """Lead a run from an agent or a group to an end; where it has none, say something."""
+        """Move a run from an agent or a group to an end; where it has none, say something."""
         path = self._words.path_out(start)
         self._words.speak_along(case, path)
         if not path and start not in self.graph.routing.groups:
@@ -101,7 +101,7 @@ class Drafts:
         before = self._words.path_to(agent)
         if before is None:
             return None
-        return self._spoken(before), before[-1].to if before else self.graph.entry_point
+        return self._speaking(before), before[-1].to if before else self.graph.entry_point
 
     def _call(self, name: str, way: str) -> Iterator[SuggestedCase]:
         tool = self.checked.tools.by_name[name]
@@ -120,7 +120,7 @@ class Drafts:
             yield case
 
     def _loop(self) -> Iterator[SuggestedCase]:
-        """Lead a run round a loop until it has made one handoff too many."""
+        """Move a run round a loop until it has made one handoff too many."""
         crew = self.checked.files.crew
         assert crew is not None, "only of a crew without errors"
         most = crew.settings.max_handoffs
@@ -128,7 +128,7 @@ class Drafts:
             before = self._words.path(self.graph.entry_point, first)
             for round_ in self._loops(first) if before is not None else ():
                 path = itertools.chain(before or (), itertools.cycle(round_))
-                yield self._spoken(list(itertools.islice(path, most + 1)))
+                yield self._speaking(list(itertools.islice(path, most + 1)))
 
     def _loops(self, start: str) -> Iterator[list[Edge]]:
         """Yield the paths of the loops through an agent or a group that words lead along."""
@@ -158,9 +158,9 @@ class Drafts:
             most = agent.max_rounds or settings.max_rounds
             varies = settings.max_same_calls is not None and settings.max_same_calls < most
             # the crew's limit counts the agents before it, too
-            for tool, spoken in itertools.product(plain, dict.fromkeys((len(before), 0))):
-                case = self._spoken(before)
-                for number in range(most - spoken):
+            for tool, before_it in itertools.product(plain, dict.fromkeys((len(before), 0))):
+                case = self._speaking(before)
+                for number in range(most - before_it):
                     arguments = sample_arguments(tool.parameters)
                     given = _varied(arguments, number) if varies else arguments
                     case.say(agent_id, {"calls": [{"tool": tool.name, "arguments": given}]})
@@ -175,7 +175,7 @@ class Drafts:
             return
         late, *others = group.agents
         for speaks in (True, False):
-            case = self._spoken(before)
+            case = self._speaking(before)
             case.say(late, {"say": TEXT, "seconds": f"{group.timeout_seconds + 1:g}s"})
             for one in others:
                 self._words.speak(case, one)
@@ -188,7 +188,7 @@ class Drafts:
         if before is None:
             return
         for speaks in (True, False):
-            case = self._spoken(before)
+            case = self._speaking(before)
             for one in group.agents:
                 has_backup = self.checked.files.agents[one].backup is not None
                 case.say(one, {"fail": FAILURE}, 1 + has_backup)
@@ -196,7 +196,7 @@ class Drafts:
             yield case
 
     def _go_on(self, case: SuggestedCase, group: Group, *, speaks: bool) -> None:
-        """Lead a run from a group that has spoken to an end, if anyone speaks after it."""
+        """Move a run from a group that has ended to an end, if an agent speaks after it."""
         path = self._words.path_out(group.name)
         if speaks and path:
             self._words.speak_along(case, path[1:])

@@ -4,7 +4,7 @@ import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,16 +16,30 @@ from crew.journal.query import (
     Query,
 )
 from server.cli.exits import HERE, Exit, say_none
+from server.cli.matching import (
+    Agent,
+    CostOver,
+    Matching,
+    OfUser,
+    Owner,
+    Since,
+    StartedBy,
+    Text,
+    Tool,
+    Until,
+)
 from server.cli.options import Provider, User, checked_id
 from server.cli.playing.answers import answer_of, parse_call_decision
 from server.cli.playing.asking import read_query
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.following import answer_served, retry_served, run_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target, place_arguments
-from server.cli.served.runs import list_served_runs, show_served_run
+from server.cli.served.runs import act_on_matching, list_served_runs, show_served_run
 
 # characters of stdin that go to a server, which knows its own limit
 MAX_QUERY = 1_000_000
+# runs of a list, unless another number is given
+LISTED = 50
 NO_RUN = "no run yet; crew run DIR QUESTION starts one"
 
 
@@ -178,6 +192,16 @@ def runs(
         ),
     ] = None,
     status: Annotated[RunStatus | None, typer.Option(help="List only those with it.")] = None,
+    agent: Agent = None,
+    text: Text = None,
+    since: Since = None,
+    until: Until = None,
+    source: StartedBy = None,
+    owner: Owner = None,
+    user: OfUser = None,
+    tool: Tool = None,
+    cost_over: CostOver = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="So many at most.")] = LISTED,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and print runs as they change.")
     ] = False,
@@ -187,47 +211,103 @@ def runs(
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
 ) -> None:
-    """List the runs of a crew, or show one.
+    """List the runs of a crew, newest first, or show one.
 
-    Example: [bold]crew runs examples/it-support[/]
+    Example: [bold]crew runs examples/it-support --status failed --since 1d[/]
     """
-    if run_id is not None and (status is not None or watch):
+    matching = Matching(
+        status=status,
+        agent_id=agent,
+        text=text,
+        since=since,
+        until=until,
+        source=source,
+        owner=owner,
+        user_id=user,
+        tool=tool,
+        cost_over=cost_over,
+    )
+    wanted = matching.wanted()
+    if run_id is not None and (wanted or watch):
         raise typer.BadParameter("it is of the list; give no RUN with it", param_hint="--status")
     target, home, (run_id,) = place_arguments(server, profile, folder, run_id)
-    if target is not None:
-        if watch:
-            raise typer.BadParameter("it is of runs on this machine", param_hint="--watch")
+    most = limit if limit != LISTED else None
+    is_plain = wanted.keys() <= {"status"} and most is None
+    if watch and (target is not None or not is_plain):
+        text = "it goes with --status alone, of runs on this machine"
+        raise typer.BadParameter(text, param_hint="--watch")
+    if target is None and is_plain:
+        count = _local().list_here(home, run_id, status, watch=watch, as_document=as_document)
+    else:
         with opened_api(target, home) as api:
             if run_id is not None:
                 show_served_run(api, run_id, as_document=as_document)
-            elif not list_served_runs(api, status, as_document=as_document):
-                say_none(NO_RUN, as_document=as_document)
-        return
-    if not _local().list_here(home, run_id, status, watch=watch, as_document=as_document):
-        none = f"no run is {status}" if status is not None else NO_RUN
-        say_none(none, as_document=as_document)
+                return
+            count = list_served_runs(api, wanted, most, as_document=as_document)
+    if not count:
+        plain = f"no run is {status}" if target is None and status is not None else NO_RUN
+        say_none("no run matches" if wanted.keys() - {"status"} else plain, as_document=as_document)
 
 
 def cancel(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run to end.")],
+    run_id: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="The run to end.", show_default="those that match"),
+    ] = None,
     folder: GivenFolder = None,
+    status: Annotated[
+        Literal["running", "paused"] | None,
+        typer.Option(help="All with it, that have not ended.", show_default=False),
+    ] = None,
+    agent: Agent = None,
+    text: Text = None,
+    since: Since = None,
+    until: Until = None,
+    source: StartedBy = None,
+    owner: Owner = None,
+    user: OfUser = None,
+    tool: Tool = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Only say how many match.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     server: Server = None,
     profile: Profile = None,
 ) -> None:
     """End a run, whether or not a server is at work: it ends as cancelled, and is not resumed.
+
+    Or all runs of a server that match, and have not ended.
 
     Ends with 0 when the run has ended, 1 when there is no such run or it had ended before, and 3
     when the process that plays it has been asked, but has not ended it within 10 s.
 
     Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
     """
+    matching = Matching(
+        status=status,
+        agent_id=agent,
+        text=text,
+        since=since,
+        until=until,
+        source=source,
+        owner=owner,
+        user_id=user,
+        tool=tool,
+    )
+    wanted = matching.wanted()
+    if (run_id is None) == (not wanted):
+        raise typer.BadParameter("name a run, or say which ones, as by --agent", param_hint="RUN")
     target = chosen_target(server, profile, folder)
+    if target is None and wanted:
+        raise typer.BadParameter("it is for a server", param_hint="--status")
     if target is not None:
         with opened_api(target, HERE) as api:
+            if run_id is None:
+                act_on_matching(api, "cancel", wanted, dry=dry, yes=yes)
+                return
             found = api.find_run(run_id)
             api.send("POST", f"{run_path(found)}/cancel")
         print(f"Cancelled {found}.")
         return
+    assert run_id is not None, "else it is of a server"
     if not _local().cancel_here(folder or HERE, run_id):
         print(f"crew: run {run_id}: its process has been asked to end it", file=sys.stderr)
         raise typer.Exit(Exit.PAUSED)

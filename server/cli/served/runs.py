@@ -1,11 +1,14 @@
 """Runs of a server: lists of them, and one with its events."""
 
 import json
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from rich.console import Console
 
-from crew.journal.events import RunStatus
 from crew.journal.wire import RunEvent
+from server.cli.exits import Exit, fail
 from server.cli.served.api import Api, fail_for, run_path
 from server.cli.view.listed import print_listed, print_waiting
 from server.cli.view.output import Output
@@ -15,12 +18,41 @@ from tools.text.texts import visible_json
 PAGE = 100
 
 
-def list_served_runs(api: Api, status: RunStatus | None, *, as_document: bool) -> int:
-    """Print the newest runs; returns how many there are."""
-    runs = api.read("/runs", status=status)["runs"]
+def list_served_runs(
+    api: Api, wanted: Mapping[str, Any], limit: int | None, *, as_document: bool
+) -> int:
+    """Print the newest runs that match; returns how many there are.
+
+    Args:
+        api: of the server.
+        wanted: what they are, by the names of the API.
+        limit: so many at most; None: as many as the server gives.
+        as_document: print JSON.
+    """
+    runs = api.read("/runs", limit=limit, **wanted)["runs"]
     for run in runs:
         print_listed(run, as_document=as_document)
     return len(runs)
+
+
+def act_on_matching(
+    api: Api, act: Literal["cancel", "delete"], wanted: Mapping[str, Any], *, dry: bool, yes: bool
+) -> None:
+    """Do something to all runs that match, if there are as many as a person has agreed to."""
+    path = f"/runs/{act}"
+    count = api.send("POST", path, {"filter": wanted, "dry": True})["count"]
+    if dry or not count:
+        print(f"{count} runs match")
+        return
+    if not yes:
+        if not sys.stdin.isatty():
+            fail(f"{count} runs match; nothing was done: give --yes", Exit.USAGE)
+        if input(f"{act.capitalize()} {count} runs? [y/N] ").strip().lower() not in ("y", "yes"):
+            return
+    done = api.send("POST", path, {"filter": wanted, "expect": count})
+    for what in ("cancelled", "deleted"):
+        if what in done:
+            print(f"{what} {done[what]} runs")
 
 
 def show_served_run(api: Api, text: str, *, as_document: bool) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.support.crews import copy_example, write_crew
+from tests.support.crews import copy_example
 from tests.support.forked import crew
 from tests.support.processes import BIN, clean_environment, until
 from tests.support.rehearsed import rehearse, repair_crew
@@ -72,28 +72,6 @@ def test_which_are_played(tmp_path: Path):
     assert chosen("-x") == every[:2]
     assert sorted(chosen("--shuffle", "--seed", "3")) == sorted(every)
     assert chosen("--seed", "3") == chosen("--seed", "3")
-
-
-def test_processes_and_order_change_no_byte(tmp_path: Path):
-    """Of hundreds of rehearsals, of which a tenth fails."""
-    folder = repair_crew(tmp_path)
-    case = {
-        "name": "many",
-        "query": "thanks <<n>>",
-        "cases": {"each": {"n": list(range(300))}},
-        "expect": {"path": ["desk", "end"], "asked": {"desk": {"words": {"lacks": "7"}}}},
-    }
-    rehearse(folder, case)
-
-    def lines(*options: str) -> list[str]:
-        *found, summary = crew("test", folder, "--json", *options).stdout.splitlines()
-        results = [json.dumps(json.loads(line) | {"wall_millis": 0}) for line in found]
-        return [*sorted(results), summary]
-
-    alone = lines("--jobs", "1")
-    assert len(alone) == 301
-    assert {json.loads(one)["status"] for one in alone[:-1]} == {"passed", "failed"}
-    assert lines("--jobs", "8", "--shuffle", "--seed", "3") == alone
 
 
 def test_programs_read_it(tmp_path: Path):
@@ -337,16 +315,3 @@ def test_rehearsals_are_suggested_for_what_none_checks(tmp_path: Path):
     assert checked.returncode == 0, checked.stdout
     again = crew("test", folder, "--suggest")
     assert (again.returncode, "Nothing was written." in again.stdout) == (0, True)
-
-
-def test_what_no_rehearsal_was_found_for_is_said(tmp_path: Path):
-    """A field with a pattern: no text is made for it."""
-    output = {
-        "properties": {"code": {"type": "string", "pattern": "^[0-9]{3}$"}},
-        "required": ["code"],
-    }
-    write_crew(tmp_path, {"a": {"output": output, "is_terminal": True}})
-    made = crew("test", tmp_path, "--suggest")
-    assert "no rehearsal was found for agents/a.yaml" in made.stdout, made.stdout
-    assert "Nothing was written." in made.stdout
-    assert not (tmp_path / "tests").exists()

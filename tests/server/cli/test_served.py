@@ -290,3 +290,55 @@ def test_runs_are_deleted_and_revisions_brought_back(folder: Path):
     assert local.returncode == 0, local.stderr
     assert desk.read_text() == before
     assert "rollback by os:" in crew("revisions", folder).stdout
+
+
+def test_runs_are_found_and_ended_by_what_they_are(folder: Path):
+    """The same at a server and in its folder; what matches is ended or deleted if a person agrees."""
+    with serving(folder) as server, client(server) as http:
+        options = ["--server", server.url]
+        for text in ("what now?", "what of the moon?"):
+            crew("run", *options, text)
+        newest = http.get("/api/crew/runs").json()["runs"][0]
+        day = newest["started_at"][:10]
+        filters: dict[tuple[str, ...], int] = {
+            ("--text", "moon"): 1,
+            ("--agent", newest["agent_id"]): 2,
+            ("--agent", "nix"): 0,
+            ("--since", "1h"): 2,
+            ("--since", day): 2,
+            ("--until", day): 0,
+            ("--source", "schedule"): 0,
+            ("--tool", "look"): 0,
+            ("--cost-over", "5"): 0,
+            ("--limit", "1"): 1,
+            ("--status", "completed", "--text", "now"): 1,
+        }
+        for given, count in filters.items():
+            there = crew("runs", *given, *options, "--json")
+            assert len(there.stdout.splitlines()) == count, (given, there.stderr)
+            here = crew("runs", folder, *given, "--json")
+            assert here.stdout == there.stdout, given
+        assert "no run matches" in crew("runs", "--text", "sun", *options).stderr
+        wrong = crew("runs", "--since", "yesterday", *options)
+        assert (wrong.returncode, "is a time like" in wrong.stderr) == (1, True)
+        assert crew("runs", folder, "--text", "x", "--watch").returncode == 2
+        assert crew("cancel", "last", "--agent", "a", *options).returncode == 2
+        assert crew("cancel", *options).returncode == 2
+        assert "it is for a server" in crew("cancel", "--agent", "a").stderr
+        assert crew("cancel", "--agent", "a", "--dry", *options).stdout == "0 runs match\n"
+        gone = crew("delete", "--text", "moon", "--yes", *options)
+        assert gone.stdout == "deleted 1 runs\n"
+
+
+def test_all_that_wait_are_ended(tmp_path: Path):
+    routing = {"agent_behaviors": {"a": {"wait_for_signal": True}}}
+    folder = write_crew(tmp_path / "crew", {"a": {}}, [{"say": "Which?"}], routing=routing)
+    with serving(folder) as server, client(server) as http:
+        options = ["--server", server.url]
+        for text in ("one", "two", "three"):
+            assert crew("run", *options, text).returncode == 3
+        assert crew("cancel", "--text", "t", *options).returncode == 2, "nobody agrees"
+        ended = crew("cancel", "--text", "t", "--yes", *options)
+        assert ended.stdout == "cancelled 2 runs\n", ended.stderr
+        runs = http.get("/api/crew/runs").json()["runs"]
+        assert [one["status"] for one in runs] == ["cancelled", "cancelled", "paused"]

@@ -9,10 +9,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from server.cli.exits import HERE, Exit, fail, say_none
-from server.cli.served.api import Api, opened_api, run_path
+from server.cli.exits import HERE, say_none
+from server.cli.matching import Agent, CostOver, Matching, OfUser, Owner, StartedBy, Text, Tool
+from server.cli.served.api import opened_api, run_path
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
-from server.cli.served.runs import show_served_run
+from server.cli.served.runs import act_on_matching, show_served_run
 from tools.text.texts import visible, visible_json
 
 GivenRun = Annotated[
@@ -163,6 +164,13 @@ def delete(
     status: Annotated[
         str | None, typer.Option(help="Only those with it.", show_default=False)
     ] = None,
+    agent: Agent = None,
+    text: Text = None,
+    source: StartedBy = None,
+    owner: Owner = None,
+    user: OfUser = None,
+    tool: Tool = None,
+    cost_over: CostOver = None,
     dry: Annotated[bool, typer.Option("--dry", help="Only say how many there are.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     server: Server = None,
@@ -176,30 +184,26 @@ def delete(
     """
     words = list(given or ())
     folder = Path(words.pop()) if words and Path(words[-1]).is_dir() else None
-    is_bulk = before is not None or status is not None
-    if bool(words) == is_bulk:
-        text = "name runs, or say which ones with --before and --status"
-        raise typer.BadParameter(text, param_hint="RUN")
+    matching = Matching(
+        until=before,
+        status=status,
+        agent_id=agent,
+        text=text,
+        source=source,
+        owner=owner,
+        user_id=user,
+        tool=tool,
+        cost_over=cost_over,
+    )
+    wanted = matching.wanted()
+    if bool(words) == bool(wanted):
+        hint = "name runs, or say which ones, as by --before and --status"
+        raise typer.BadParameter(hint, param_hint="RUN")
     with opened_api(chosen_target(server, profile, folder), folder or HERE) as api:
-        if is_bulk:
-            wanted = {"until": before, "status": status}
-            _delete_matching(api, {k: v for k, v in wanted.items() if v}, dry=dry, yes=yes)
+        if wanted:
+            act_on_matching(api, "delete", wanted, dry=dry, yes=yes)
             return
         for run_id in [api.find_run(one) for one in words]:
             if not dry:
                 api.send("DELETE", run_path(run_id))
             print(f"{'would delete' if dry else 'deleted'} {run_id}")
-
-
-def _delete_matching(api: Api, wanted: dict[str, str], *, dry: bool, yes: bool) -> None:
-    count = api.send("POST", "/runs/delete", {"filter": wanted, "dry": True})["count"]
-    if dry or not count:
-        print(f"{count} runs match")
-        return
-    if not yes:
-        if not sys.stdin.isatty():
-            fail(f"{count} runs match; nothing was deleted: give --yes", Exit.USAGE)
-        if input(f"Delete {count} runs? [y/N] ").strip().lower() not in ("y", "yes"):
-            return
-    done = api.send("POST", "/runs/delete", {"filter": wanted, "expect": count})
-    print(f"deleted {done['deleted']} runs")
