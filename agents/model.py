@@ -242,6 +242,10 @@ ModelEvent = TextDelta | ThinkingDelta | RequestEnded | ModelNotice
 EmitModelEvent = Callable[[ModelEvent], Awaitable[None]]
 
 
+async def ignore_event(event: ModelEvent) -> None:
+    """Do nothing with an event."""
+
+
 class Model(Protocol):
     """Something that answers. One that wraps another (retrying, fallback, budget) is one too."""
 
@@ -268,8 +272,12 @@ class VectorModel(Protocol):
         """By which vectors are known that can be compared."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+    async def embed(self, texts: Sequence[str], emit: EmitModelEvent) -> list[bytes]:
         """Return a vector for each text: numbers of 4 bytes, little-endian, of length 1.
+
+        Args:
+            texts: some.
+            emit: gets the request, once it has ended, with what it costs.
 
         Raises:
             ModelError: there is no right answer.

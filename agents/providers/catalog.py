@@ -164,13 +164,16 @@ class Catalog:
             raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
         return Scripted(self.script, extras.alias or "scripted", self.clock)
 
-    def embedder(self, provider: str, model: str, dimensions: int | None) -> VectorModel:
+    def embedder(
+        self, provider: str, model: str, dimensions: int | None, prices: Prices | None = None
+    ) -> VectorModel:
         """Return what makes vectors of texts; raises ProviderError as `model` does.
 
         Args:
             provider: its name.
             model: as the provider names it.
             dimensions: how many numbers a vector is to have; None: as many as the model gives.
+            prices: of its tokens; None: not known.
         """
         endpoint = self.endpoint(ModelConfig(provider=provider, model=model))
         key = endpoint, model, dimensions
@@ -178,7 +181,7 @@ class Catalog:
             endpoint.tell(self.secrets)
             # takes its time to import, as a client does
             module = importlib.import_module("agents.providers.embeddings")
-            made = module.Embedder(*key, self.clock, self.secrets, self.embedding_counts)
+            made = module.Embedder(*key, self.clock, self.secrets, self.embedding_counts, prices)
             self._embedders[key] = made
         return self._embedders[key]
 

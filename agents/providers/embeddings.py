@@ -2,6 +2,7 @@
 
 import array
 import math
+import secrets as random_tokens
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -11,12 +12,16 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from agents.costs.prices import Prices, priced
+from agents.costs.usage import NO_USAGE, Usage
 from agents.dialects.by_name import DIALECTS
 from agents.endpoint import Endpoint
 from agents.errors import ModelError
+from agents.model import EmitModelEvent, RequestEnded
 from agents.providers.connections import ModelConnections
 from agents.providers.failures import refusal_of, request_error
 from agents.providers.server_events import read_whole
+from agents.tokenizing.tokens import ESTIMATE
 from tools.clock import Clock
 from tools.text.secrets import Secrets
 
@@ -36,6 +41,7 @@ class Embedder:
         clock: Clock,
         secrets: Secrets,
         counts: Counter[tuple[str, str]],
+        prices: Prices | None = None,
     ) -> None:
         """Connect to nothing yet.
 
@@ -46,9 +52,11 @@ class Embedder:
             clock: of timeouts.
             secrets: not repeated in errors; gets the password of a proxy.
             counts: of this process: by model and outcome, "success" or the code of the error.
+            prices: of its tokens; None: not known.
         """
         self._endpoint, self._model, self._dimensions = endpoint, model, dimensions
         self._clock, self._secrets, self._counts = clock, secrets, counts
+        self._prices = prices
         dialect = replace(DIALECTS["chat"], path=PATH)
         self._connections = ModelConnections(endpoint, dialect, secrets)
 
@@ -58,20 +66,31 @@ class Embedder:
         place = f"{self._endpoint.provider} {self._endpoint.path_url}"
         return f"{place} {self._model} {self._dimensions or ''}".strip()
 
-    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+    async def embed(self, texts: Sequence[str], emit: EmitModelEvent) -> list[bytes]:
         """See VectorModel."""
-        outcome = "cancelled"
+        outcome, started = "cancelled", self._clock.monotonic()
+        usage = NO_USAGE
         try:
-            made = await self._ask(texts)
-            outcome = "success"
+            made, tokens = await self._ask(texts)
+            outcome, usage = "success", _usage(tokens, texts)
             return made
         except ModelError as error:
             outcome = error.code
             raise
         finally:
             self._counts[self._model, outcome] += 1
+            request = RequestEnded(
+                self._endpoint.provider,
+                self._model,
+                outcome,
+                self._clock.monotonic() - started,
+                priced(usage, self._prices),
+                prices=self._prices,
+                id=random_tokens.token_hex(8),
+            )
+            await emit(request)
 
-    async def _ask(self, texts: Sequence[str]) -> list[bytes]:
+    async def _ask(self, texts: Sequence[str]) -> tuple[list[bytes], Any]:
         # empty texts are refused by some
         given = [text if text.strip() else "-" for text in texts]
         body: dict[str, Any] = {"model": self._model, "input": given, "encoding_format": "float"}
@@ -84,7 +103,7 @@ class Embedder:
         except Exception as error:  # each becomes a ModelError
             raise request_error(error, self._model, self._endpoint, self._secrets) from error
 
-    async def _exchange(self, body: dict[str, Any], count: int) -> list[bytes]:
+    async def _exchange(self, body: dict[str, Any], count: int) -> tuple[list[bytes], Any]:
         response = await self._connections.post(to_json(body))
         try:
             if response.status != HTTPStatus.OK:
@@ -93,10 +112,11 @@ class Embedder:
         finally:
             response.release()
 
-    def _read(self, data: bytes, count: int) -> list[bytes]:
-        """Return the vectors of an answer, in the order of their texts."""
+    def _read(self, data: bytes, count: int) -> tuple[list[bytes], Any]:
+        """Return the vectors of an answer, in the order of their texts, and what it says of use."""
         try:
-            rows = from_json(data)["data"]
+            answer = from_json(data)
+            rows = answer["data"]
             # most servers give them in order; some name their places
             rows = sorted(rows, key=lambda one: one.get("index", 0))
             vectors = [[float(value) for value in one["embedding"]] for one in rows]
@@ -111,11 +131,19 @@ class Embedder:
             said = ", ".join(map(str, sorted(sizes)))
             text = f"the vectors have {said} numbers, and {wanted or 'as many each'} are expected"
             raise ModelError("unreadable", text)
-        return [_normal(vector) for vector in vectors]
+        return [_normal(vector) for vector in vectors], answer.get("usage")
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._connections.aclose()
+
+
+def _usage(said: Any, texts: Sequence[str]) -> Usage:
+    """Return what went in: as the server says, or by our own count."""
+    tokens = said.get("prompt_tokens") if isinstance(said, dict) else None
+    if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens > 0:
+        return Usage(tokens)
+    return Usage(sum(map(ESTIMATE.count, texts)), estimated=1)
 
 
 def _normal(vector: Sequence[float]) -> bytes:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from agents.errors import ProviderError
 from agents.model import VectorModel
 from agents.providers.catalog import Catalog
-from crew.config.checks.remembered.embeddings import embeddings_of
+from crew.config.costs.prices import listed_prices
 from crew.config.crew_files import CrewFiles
+from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
 
 # in place of a collection
@@ -38,7 +39,8 @@ def make_embeddings(
     problems: list[Problem] = []
     for name, (config, path) in embeddings_of(crew).items():
         try:
-            embedder = catalog.embedder(config.provider, config.model, config.dimensions)
+            prices = listed_prices(files, config.provider, config.model)
+            embedder = catalog.embedder(config.provider, config.model, config.dimensions, prices)
         except ProviderError as error:
             place = (*path, "provider")
             problems.append(files.crew_document.problem(place, "provider", str(error)))

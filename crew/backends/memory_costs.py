@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
-from crew.journal.records.spent.costs import CallRow, CostKey, CostQuery, CostSum
+from crew.journal.records.spent.costs import NEWEST_CALLS, CallRow, CostKey, CostQuery, CostSum
 
 PARTS = tuple(one.name for one in fields(CostSum))[1:]
 
@@ -45,6 +45,19 @@ class MemoryCosts:
         """See CostLog."""
         found = (one for one in self._calls.values() if one.run_id == run_id)
         return sorted(found, key=lambda one: (one.at, one.id))
+
+    async def answer_tokens(
+        self, agent_id: str, provider: str, model: str, limit: int
+    ) -> list[int]:
+        """See CostLog."""
+        newest = sorted(self._calls.values(), key=lambda one: one.at)[-NEWEST_CALLS:]
+        wanted = (agent_id, provider, model, "success")
+        found = (
+            one.output
+            for one in newest
+            if (one.agent_id, one.provider, one.model, one.outcome) == wanted
+        )
+        return list(found)[-limit:]
 
     async def sums(self, wanted: CostQuery) -> list[CostSum]:
         """See CostLog."""

@@ -37,14 +37,18 @@ class AnswerLengths:
     """How long the newest answers were, by agent and model."""
 
     known: dict[tuple[str, str, str], deque[int]] = field(default_factory=dict)
+    # of these, what the store has was read
+    filled: set[tuple[str, str, str]] = field(default_factory=set)
 
     def add(self, key: tuple[str, str, str], tokens: int) -> None:
         """Add an answer."""
         self.known.setdefault(key, deque(maxlen=KNOWN_ANSWERS)).append(tokens)
 
     def fill(self, key: tuple[str, str, str], tokens: Sequence[int]) -> None:
-        """Add what a store has of earlier ones, oldest first."""
-        self.known.setdefault(key, deque(tokens, maxlen=KNOWN_ANSWERS))
+        """Add what a store has, oldest first; it has those of this process, too."""
+        self.filled.add(key)
+        if len(tokens) > len(self.known.get(key, ())):
+            self.known[key] = deque(tokens, maxlen=KNOWN_ANSWERS)
 
     def likely(self, key: tuple[str, str, str]) -> int | None:
         """Return the length that 95 % of the answers do not exceed; None: too few are known."""

@@ -1,11 +1,12 @@
 """Memory, as the files describe it: blocks and the schemas of their fields, and recall memory."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from agents.outputs.schema import Field, SchemaError, parse_schema
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
+from crew.config.keys.embeddings import EmbeddingsConfig
 from crew.config.keys.memory import CoreMemoryConfig, RecallConfig
 from crew.config.problems import Problem
 from crew.memory.core import CoreRule, FillRule
@@ -92,3 +93,18 @@ def recall_rule(config: RecallConfig, language: str) -> RecallRule:
         Words(language),
         config.embeddings is not None,
     )
+
+
+def embeddings_of(crew: CrewConfig) -> Mapping[str, tuple[EmbeddingsConfig, YamlPath]]:
+    """Return what the files say of vectors, and where they say it.
+
+    By collection; by "" of recall memory.
+    """
+    found: dict[str, tuple[EmbeddingsConfig, YamlPath]] = {}
+    recall = crew.memory.recall
+    if recall is not None and recall.embeddings is not None:
+        found[""] = recall.embeddings, ("memory", "recall", "embeddings")
+    for name, config in crew.documents.items():
+        if config.embeddings is not None:
+            found[name] = config.embeddings, ("documents", name, "embeddings")
+    return found

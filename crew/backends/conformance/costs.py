@@ -52,6 +52,22 @@ async def calls_are_written_with_their_event(store: RunStore) -> None:
     assert len(await store.costs.calls_of("r1")) == 2
 
 
+async def lengths_of_answers_are_found(store: RunStore) -> None:
+    """Check that the newest answers of a model to an agent are found, oldest first."""
+    calls = [sample_call(f"c{n}", at=DAY.format(n), output=n) for n in range(1, 7)]
+    others = [
+        sample_call("o1", agent_id="b", at=DAY.format(7), output=100),
+        sample_call("o2", model="small", at=DAY.format(7), output=100),
+        sample_call("o3", provider="far", at=DAY.format(7), output=100),
+        sample_call("o4", outcome="timeout", at=DAY.format(7), output=100),
+    ]
+    await store.costs.record([*calls[3:], *others, *calls[:3]])
+    place = "a", "openai", "gpt-4o"
+    assert await store.costs.answer_tokens(*place, 4) == [3, 4, 5, 6]
+    assert await store.costs.answer_tokens(*place, 100) == [1, 2, 3, 4, 5, 6]
+    assert await store.costs.answer_tokens("nix", "openai", "gpt-4o", 4) == []
+
+
 async def calls_are_summed_by_what_they_have(store: RunStore) -> None:
     """Check sums by each key, the dearest first, since a time, of one user and one owner."""
     calls = [
@@ -119,6 +135,7 @@ async def old_costs_are_purged(store: RunStore) -> None:
 CHECKS = (
     calls_are_written_with_their_event,
     calls_are_summed_by_what_they_have,
+    lengths_of_answers_are_found,
     a_user_is_removed_from_costs,
     old_costs_are_purged,
 )

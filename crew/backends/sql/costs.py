@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from crew.backends.sql.statements import Statement, insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.records.spent.costs import CallRow, CostKey, CostQuery, CostSum
+from crew.journal.records.spent.costs import NEWEST_CALLS, CallRow, CostKey, CostQuery, CostSum
 
 # in the order of a CallRow
 CALL_COLUMNS = (
@@ -31,6 +31,14 @@ SUMS = "sum(input), sum(output), sum(thinking), sum(cache_read), sum(cache_write
 OF_CALLS = f"count(*), {SUMS}, coalesce(sum(nanos), 0), count(*) - count(nanos), sum(estimated)"
 OF_DAYS = f"sum(calls), {SUMS}, sum(nanos), sum(unpriced), sum(estimated)"
 CALLS_OF = sql(f"SELECT {CALL_COLUMNS} FROM crew_calls WHERE run_id = $1 ORDER BY at, id")  # noqa: S608 # ours
+ANSWERS = sql(f"""
+SELECT output FROM (
+    SELECT at, agent_id, provider, model, outcome, output FROM crew_calls
+    ORDER BY at DESC LIMIT {NEWEST_CALLS}
+) AS newest
+WHERE agent_id = $1 AND provider = $2 AND model = $3 AND outcome = 'success'
+ORDER BY at DESC LIMIT $4
+""")  # noqa: S608 # ours
 FORGET_CALLS = sql("UPDATE crew_calls SET user_id = '' WHERE user_id = $1 AND user_id <> ''")
 SPENT = (
     "day, agent_id, provider, model, user_id, owner, shard, calls, input, output, thinking, "
@@ -97,6 +105,13 @@ class SqlCosts:
     async def calls_of(self, run_id: str) -> list[CallRow]:
         """See CostLog."""
         return [CallRow(*one) for one in await self._database.fetch(CALLS_OF, run_id)]
+
+    async def answer_tokens(
+        self, agent_id: str, provider: str, model: str, limit: int
+    ) -> list[int]:
+        """See CostLog."""
+        found = await self._database.fetch(ANSWERS, agent_id, provider, model, limit)
+        return [tokens for (tokens,) in reversed(found)]
 
     async def sums(self, wanted: CostQuery) -> list[CostSum]:
         """See CostLog."""

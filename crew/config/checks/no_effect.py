@@ -7,12 +7,12 @@ from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.endpoint import dialect_of
 from agents.prompt import variables
 from crew.config.checks.models import models_of_helpers
-from crew.config.checks.remembered.embeddings import embeddings_of
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import client_models_of, models_of, primary_of
+from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
 from tools.config import CommonTool, McpServer, PythonTool, ToolConfig
 from tools.config.command import Confined

@@ -9,7 +9,10 @@ from agents.costs.prices import FREE, Prices, Rates
 from agents.costs.shape import PricesConfig
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.models import ChosenModel, client_models_of, models_of, primary_of
+from crew.config.memory import embeddings_of
 
+# who makes vectors of texts, in lists of costs
+EMBEDDINGS = "embeddings"
 NO_LISTED: Mapping[str, PricesConfig] = {}
 
 
@@ -28,10 +31,15 @@ def prices_of(files: CrewFiles, agent: AgentConfig, chosen: ChosenModel) -> Pric
         return chosen.named.prices.prices("models")
     if (own := agent.cost_limits.prices()) is not None:
         return own
+    return listed_prices(files, chosen.config.provider, chosen.config.model)
+
+
+def listed_prices(files: CrewFiles, provider: str, model: str) -> Prices | None:
+    """Return what a model costs by prices.json, or by the crew's settings; None: not known."""
     listed = files.prices.models if files.prices is not None else NO_LISTED
-    if (found := listed.get(listed_name(chosen))) is not None:
+    if (found := listed.get(listed_name(provider, model))) is not None:
         return found.prices("prices.json")
-    if chosen.config.provider == "scripted":
+    if provider == "scripted":
         return FREE
     otherwise = files.crew.settings.unpriced_usd_per_million if files.crew is not None else None
     if otherwise is None:
@@ -84,6 +92,12 @@ def used_models(files: CrewFiles) -> list[UsedModel]:
             if known is not None and known.prices is not None:
                 prices = known.prices
             found[key] = UsedModel(*key, str(address), prices, tuple(dict.fromkeys(agents)))
+    for one, _ in embeddings_of(crew).values() if crew is not None else ():
+        key = one.provider, one.model
+        given = crew.providers.get(one.provider) if crew is not None else None
+        address = (given.base_url if given is not None else None) or ""
+        prices = listed_prices(files, *key)
+        found.setdefault(key, UsedModel(*key, str(address), prices, (EMBEDDINGS,)))
     return list(found.values())
 
 
@@ -96,6 +110,6 @@ def prices_by_agent(files: CrewFiles) -> dict[str, Prices | None]:
     }
 
 
-def listed_name(chosen: ChosenModel) -> str:
+def listed_name(provider: str, model: str) -> str:
     """Return the name of a model in prices.json."""
-    return f"{chosen.config.provider}/{chosen.config.model}"
+    return f"{provider}/{model}"

@@ -15,6 +15,7 @@ from crew.engine.context.documents import DocumentsSource
 from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.recall import RecallSource
 from crew.engine.context.sources import ContextSource, Look
+from crew.engine.memory.counting import counting_of_run
 from crew.engine.taint import Taint
 from crew.journal.said import attached_by_person, words_of_person
 from crew.journal.state import RunState
@@ -65,6 +66,7 @@ async def _load(
     look = Look(
         *(agent.id, state.query, state.outputs, store, plan, crew.clock),
         *(crew.silent, crew.memory, words, crew.documents, crew.embeddings),
+        counting_of_run(crew, store, state),
     )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     sent = await load_attached(look, attached) if attached else NOTHING

@@ -30,7 +30,7 @@ class RecallSource:
             return Loaded()
         store, now = look.store, look.store.now()
         search = rule.search(owner, look.words, block.most, now, block.min_score)
-        finder = Finder(look.embeddings, store, look.within, waits=False)
+        finder = Finder(look.embeddings, store, look.within, look.count, waits=False)
         found = await finder.items(search, look.words)
         millis = look.millis
         if found is None:

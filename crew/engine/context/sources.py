@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from agents.context.loaded import Loaded
 from agents.context.plan import ContextPlan
+from agents.model import EmitModelEvent, ignore_event
 from crew.assembly.embedders import Embedding
 from crew.documents.rules import DocumentRules
 from crew.engine.memory.finding import Within
@@ -36,6 +37,7 @@ class Look:
         words: str = "",
         documents: DocumentRules = NO_DOCUMENTS,
         embeddings: Mapping[str, Embedding] = NO_EMBEDDINGS,
+        count: EmitModelEvent = ignore_event,
     ) -> None:
         """Begin to look.
 
@@ -51,12 +53,13 @@ class Look:
             words: what the person has said, the query and the newest answer.
             documents: what collections the crew has.
             embeddings: how texts get vectors, by collection.
+            count: gets the requests for vectors.
         """
         self.silent, self.memory, self.words = silent, memory, words
         self.documents = documents
         self.agent_id, self.query, self.outputs = agent_id, query, outputs
         self.store, self.plan, self.clock = store, plan, clock
-        self.embeddings = embeddings
+        self.embeddings, self.count = embeddings, count
         self.within = Within(clock, plan.load_timeout_seconds)
 
     @property

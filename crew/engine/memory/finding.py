@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from agents.errors import ModelError
+from agents.model import EmitModelEvent
 from crew.assembly.embedders import OF_RECALL, Embedding
 from crew.crew import Crew
 from crew.journal.errors import StoreError
@@ -45,9 +46,18 @@ class Within:
             return None
 
 
-def patient_finder(crew: Crew, store: RunStore, seconds: float = PEOPLE_SECONDS) -> "Finder":
-    """Return what waits for words; `seconds`: that vectors have."""
-    return Finder(crew.embeddings, store, Within(crew.clock, seconds))
+def patient_finder(
+    crew: Crew, store: RunStore, emit: EmitModelEvent, seconds: float = PEOPLE_SECONDS
+) -> "Finder":
+    """Return what waits for words.
+
+    Args:
+        crew: of the texts.
+        store: has them.
+        emit: gets the requests for vectors.
+        seconds: that vectors have.
+    """
+    return Finder(crew.embeddings, store, Within(crew.clock, seconds), emit)
 
 
 class Finder:
@@ -61,6 +71,7 @@ class Finder:
         embeddings: Mapping[str, Embedding],
         store: RunStore,
         within: Within,
+        emit: EmitModelEvent,
         *,
         waits: bool = True,
     ) -> None:
@@ -70,10 +81,11 @@ class Finder:
             embeddings: how texts get vectors, by collection.
             store: has the texts.
             within: the time that vectors have.
+            emit: gets the requests for vectors.
             waits: for words, however long they take; else they have this time, too.
         """
         self._embeddings, self._store = embeddings, store
-        self._within, self._waits = within, waits
+        self._within, self._emit, self._waits = within, emit, waits
 
     async def items(self, search: Search, text: str) -> list[RecallItem] | None:
         """Return items of recall memory, best first; None: words are late, which do not wait.
@@ -144,7 +156,7 @@ class Finder:
         embedder = self._embeddings[name].embedder
         if not text.strip():
             return None
-        made = await self._within.load(embedder.embed([text[:MAX_QUERY]]))
+        made = await self._within.load(embedder.embed([text[:MAX_QUERY]], self._emit))
         return QueryVector(embedder.space, made[0]) if made else None
 
 

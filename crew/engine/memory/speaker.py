@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from agents.agent import Agent
 from crew.crew import Crew
 from crew.engine.masking import EmitTurnEvent
+from crew.engine.memory.counting import counting_of_run
 from crew.engine.memory.finding import Finder, patient_finder
 from crew.journal.errors import StoreError
 from crew.journal.records.core import Scope, owner_in
@@ -36,7 +37,8 @@ class Speaker:
     @property
     def finder(self) -> Finder:
         """Finds items and passages; vectors have the time that they have for what it is shown."""
-        return patient_finder(self.crew, self.store, self.agent.context.load_timeout_seconds)
+        emit = counting_of_run(self.crew, self.store, self.state)
+        return patient_finder(self.crew, self.store, emit, self.agent.context.load_timeout_seconds)
 
     async def owner(self, name: str, scope: Scope) -> str:
         """Return the owner of what is to be changed; raises PermanentError if there is none."""

@@ -13,6 +13,7 @@ from agents.errors import BudgetExceeded, ModelError
 from agents.events import Warned
 from agents.model import Meter, PaidAttempt, RequestEnded, RequestRoom
 from crew.budgets.estimates import (
+    KNOWN_ANSWERS,
     AnswerLengths,
     Estimate,
     estimate,
@@ -144,6 +145,7 @@ class RunBudgets:
         attempt = with_bound(attempt, pots)
         require_price(attempt, pots)
         try:
+            await self._know_lengths(attempt, pots)
             async with self.crew.recipe.budget_lines.turn([one.key for one in pots]):
                 return await self._reserve(agent_id, attempt, pots)
         except StoreError as error:
@@ -151,6 +153,14 @@ class RunBudgets:
                 return RequestRoom()
             text = f"the store does not say what is used of budgets: {error}"
             raise ModelError("budget_unknown", text) from None
+
+    async def _know_lengths(self, attempt: PaidAttempt, pots: Sequence[Pot]) -> None:
+        """Read once how long answers of this model were; raises StoreError."""
+        lengths = self.crew.recipe.answer_lengths
+        key = attempt.agent_id, attempt.provider, attempt.model
+        if key in lengths.filled or all(one.budget.reserve == "worst" for one in pots):
+            return
+        lengths.fill(key, await self.store.costs.answer_tokens(*key, KNOWN_ANSWERS))
 
     async def _reserve(
         self, agent_id: str, attempt: PaidAttempt, pots: Sequence[Pot]

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from agents.errors import ModelError, ProviderError
 from agents.helper import Helper
-from agents.model import EmitModelEvent, Model, ModelEvent, ModelReply, ModelRequest
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, ignore_event
 from agents.tokenizing.tokens import ESTIMATE
 from crew.assembly.models import named_model
 from crew.config.keys.models import choose
@@ -117,7 +117,7 @@ async def judge_answer(
     text = to_json({"statement": judge.says, "question": query, "answer": answer}).decode()
     try:
         helper = paid_helper(crew, "judge", judge.model, PROMPT, account)
-        found = await helper.ask(text, _Answer, _drop)
+        found = await helper.ask(text, _Answer, ignore_event)
     except ModelError as error:
         return Judgement(number, False, f"it gives no answer: {error}")
     return Judgement(number, found.holds, found.reason)
@@ -142,7 +142,7 @@ async def judge_pair(
         data = {"question": query, "first answer": first, "second answer": second}
         try:
             helper = paid_helper(crew, "judge", model, PAIR_PROMPT, account)
-            choice = await helper.ask(to_json(data).decode(), _Choice, _drop)
+            choice = await helper.ask(to_json(data).decode(), _Choice, ignore_event)
         except ModelError:
             return "cannot say"
         found.append(choice.better)
@@ -152,7 +152,3 @@ async def judge_pair(
         ("first", "second"): "worse",
     }
     return verdicts.get(tuple(found), "cannot say")
-
-
-async def _drop(event: ModelEvent) -> None:
-    """Take an event that no one reads."""

@@ -1,8 +1,10 @@
 """The chore that makes vectors of texts which have none: new ones, and all of another model."""
 
 from agents.errors import ModelError
-from agents.model import VectorModel
+from agents.model import EmitModelEvent, VectorModel
+from crew.engine.memory.counting import counting
 from crew.journal.records.conversations import Chore
+from crew.journal.records.core import user_behind
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.memory.vectors import log_of
 from crew.runs.runs import Runs
@@ -39,31 +41,32 @@ class EmbeddingChores:
         texts = await log.missing(chore.owner, collection, space, embedding.batch)
         if not texts:
             return "done"
-        vectors = await _vectors(embedding.embedder, [one.text for one in texts])
+        emit = counting(self.runs.crew, self.store, user_behind(chore.owner))
+        vectors = await _vectors(embedding.embedder, [one.text for one in texts], emit)
         await log.put(chore.owner, space, list(zip(texts, vectors, strict=True)))
         return "more" if len(texts) == embedding.batch else "done"
 
 
-async def _vectors(model: VectorModel, texts: list[str]) -> list[bytes]:
+async def _vectors(model: VectorModel, texts: list[str], emit: EmitModelEvent) -> list[bytes]:
     """Return a vector for each text; where one of them is refused, of each by itself.
 
     Raises:
         ModelError: no vectors can be had now.
     """
     try:
-        return await model.embed([text[: LENGTHS[0]] for text in texts])
+        return await model.embed([text[: LENGTHS[0]] for text in texts], emit)
     except ModelError as error:
         if error.retryable:
             raise
     # where this fails, too, it is not about one of the texts
-    await model.embed(["text"])
-    return [await _vector(model, text) for text in texts]
+    await model.embed(["text"], emit)
+    return [await _vector(model, text, emit) for text in texts]
 
 
-async def _vector(model: VectorModel, text: str) -> bytes:
+async def _vector(model: VectorModel, text: str, emit: EmitModelEvent) -> bytes:
     for length in LENGTHS:
         try:
-            (vector,) = await model.embed([text[:length]])
+            (vector,) = await model.embed([text[:length]], emit)
         except ModelError as error:
             if error.retryable:
                 raise

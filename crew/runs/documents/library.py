@@ -9,6 +9,7 @@ from crew.documents.images import IMAGES
 from crew.documents.names import NameRefused, checked_name, new_document_id
 from crew.documents.reading.kinds import UnknownKind, kind_of_file
 from crew.documents.rules import IMAGES_RULE, CollectionRule
+from crew.engine.memory.counting import counting
 from crew.engine.memory.finding import patient_finder
 from crew.journal.records.core import owner_in
 from crew.journal.records.documents import DocumentSearch, FoundPassage, StoredDocument
@@ -128,7 +129,8 @@ class DocumentLibrary:
             # images alone, which have no words
             return []
         search = DocumentSearch([(collection, owner)], words.query(query), limit)
-        return await patient_finder(self._crew(), self.store).passages(search, query) or []
+        emit = counting(self._crew(), self.store, user_id, conversation_id)
+        return await patient_finder(self._crew(), self.store, emit).passages(search, query) or []
 
     async def get(
         self, collection: str, name: str, user_id: str, conversation_id: str

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from crew.crew import Crew
+from crew.engine.memory.counting import counting
 from crew.engine.memory.finding import patient_finder
 from crew.journal.records.core import owner_in
 from crew.journal.records.recall import RecallItem, Remembered
@@ -54,7 +55,8 @@ class RecallMemory:
         """Return the items that words find, best first; raises UnknownItem."""
         rule, owner = self._find(user_id, conversation_id)
         search = rule.search(owner, query, limit, self.store.now())
-        return await patient_finder(self._crew(), self.store).items(search, query) or []
+        emit = counting(self._crew(), self.store, user_id, conversation_id)
+        return await patient_finder(self._crew(), self.store, emit).items(search, query) or []
 
     async def add(
         self,

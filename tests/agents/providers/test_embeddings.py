@@ -3,12 +3,15 @@
 import json
 import math
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from agents.costs.prices import Prices, Rates
 from agents.endpoint import Endpoint
 from agents.errors import ModelError
+from agents.model import ModelEvent, RequestEnded, ignore_event
 from agents.providers.embeddings import Embedder
 from crew.journal.records.vectors import fused, numbers_of
 from tests.support.model_server import http, model_server
@@ -32,7 +35,7 @@ async def test_vectors_are_in_the_order_of_their_texts():
     counts: Counter[tuple[str, str]] = Counter()
     async with model_server(embedding(6)) as server:
         one = embedder(server.url, 6, counts=counts)
-        car, tea = await one.embed(["a car", "two teas or tea"])
+        car, tea = await one.embed(["a car", "two teas or tea"], ignore_event)
         await one.aclose()
     assert server.asked == [
         {
@@ -80,7 +83,7 @@ async def test_a_wrong_answer_is_no_vector(name: str):
     async with model_server(WRONG[name]) as server:
         one = embedder(server.url, counts=counts)
         with pytest.raises(ModelError) as caught:
-            await one.embed(["a car", "tea"])
+            await one.embed(["a car", "tea"], ignore_event)
         await one.aclose()
     assert caught.value.code == "unreadable"
     assert "mini at http://" in str(caught.value)
@@ -91,7 +94,7 @@ async def test_other_dimensions_than_were_requested():
     async with model_server(embedding(8)) as server:
         one = embedder(server.url, 4)
         with pytest.raises(ModelError, match="8 numbers, and 4 are expected"):
-            await one.embed(["a"])
+            await one.embed(["a"], ignore_event)
         await one.aclose()
 
 
@@ -104,7 +107,7 @@ async def test_a_refusal_has_its_code(status: int, code: str):
     async with model_server(lambda _: refusal) as server:
         one = embedder(server.url)
         with pytest.raises(ModelError) as caught:
-            await one.embed(["a"])
+            await one.embed(["a"], ignore_event)
         await one.aclose()
     assert caught.value.code == code
     assert "k-123456" not in str(caught.value)
@@ -118,7 +121,7 @@ async def test_an_address_that_hangs():
     async with model_server(lambda _: never()) as server:
         one = embedder(server.url, seconds=0.2)
         with pytest.raises(ModelError) as caught:
-            await one.embed(["a"])
+            await one.embed(["a"], ignore_event)
         await one.aclose()
     assert caught.value.code == "timeout"
 
@@ -126,7 +129,7 @@ async def test_an_address_that_hangs():
 async def test_an_address_where_no_one_is():
     one = embedder("http://127.0.0.1:9/v1")
     with pytest.raises(ModelError) as caught:
-        await one.embed(["a"])
+        await one.embed(["a"], ignore_event)
     await one.aclose()
     assert caught.value.code == "connection"
 
@@ -139,3 +142,42 @@ def test_two_rankings_are_one():
     assert fused([], []) == []
     # of two models, what each finds first counts as much
     assert fused(["a"], ["b", "c"], ["d", "b"]) == ["b", "a", "d", "c"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens", "estimated"),
+    [
+        ({"prompt_tokens": 7, "total_tokens": 7}, 7, 0),
+        (None, 2, 1),
+        ({"prompt_tokens": -1}, 2, 1),
+        ({"prompt_tokens": True}, 2, 1),
+        ("many", 2, 1),
+    ],
+)
+async def test_what_they_cost_is_told(usage: Any, tokens: int, estimated: int):
+    """By the server's count, else by our own; a request that fails costs nothing."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        if request["input"] == ["wrong"]:
+            return http(400, {"error": {"message": "no"}})
+        return http(200, {**answer(request), "usage": usage})
+
+    told: list[ModelEvent] = []
+
+    async def note(event: ModelEvent) -> None:
+        told.append(event)
+
+    prices = Prices(Rates(Decimal("0.02")), "prices.json")
+    async with model_server(reply) as server:
+        endpoint = Endpoint("gw", server.url, "k-123456", (), 30, 0)
+        one = Embedder(endpoint, "mini", None, SYSTEM_CLOCK, Secrets(), Counter(), prices)
+        await one.embed(["a car"], note)
+        with pytest.raises(ModelError):
+            await one.embed(["wrong"], note)
+        await one.aclose()
+    first, second = (event for event in told if isinstance(event, RequestEnded))
+    assert (first.provider, first.model, first.outcome) == ("gw", "mini", "success")
+    assert (first.usage.prompt_tokens, first.usage.estimated) == (tokens, estimated)
+    assert first.usage.cost_usd == pytest.approx(tokens * 0.02 / 1e6)
+    assert (second.outcome, second.usage.total_tokens) == ("refused", 0)
+    assert first.id != second.id

@@ -315,3 +315,17 @@ async def test_helpers_are_paid_from_budgets(tmp_path: Path):
         ("helper-title", "ann", "c1"),
     }
     assert (pot.key.value, pot.calls, pot.held_calls) == ("ann", 2, 0)
+
+
+async def test_the_next_process_knows_how_long_answers_are(tmp_path: Path):
+    """It reserves what they most often have; without any of them, all that the next may have."""
+    # twenty runs, and one that has 30 tokens left
+    folder = crew_with(tmp_path, {"tokens": 20 * 26 + 30})
+    store = MemoryStore()
+    played = await runs_of(folder, 20, store)
+    assert {one.row.status for one in played} == {"completed"}
+    (known,) = await runs_of(folder, 1, store)
+    assert known.row.status == "completed"
+    other = crew_with(tmp_path / "other", {"tokens": 30})
+    (unknown,) = await runs_of(other, 1)
+    assert (unknown.row.status, unknown.row.reason) == ("failed", "budget")

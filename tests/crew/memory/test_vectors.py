@@ -9,6 +9,7 @@ import pytest
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
 from crew.backends.sqlite.store import SqliteStore
+from crew.journal.records.spent.costs import CostQuery
 from crew.journal.store import RunStore
 from crew.runs.chores.chores import Chores, Counts
 from tests.support.crews import play, write_crew
@@ -103,6 +104,32 @@ async def test_passages_too(tmp_path: Path, store: RunStore):
             assert "my automobile is red" in shown
             found = await runs.documents.searched("papers", "ann", "", "vehicle", 1)
             assert [one.document.name for one in found] == ["a.txt"]
+
+
+async def test_what_vectors_cost_is_kept(tmp_path: Path, store: RunStore):
+    """Under a name of theirs: of chores, of a run and its conversation, and of a person's search."""
+    async with model_server(embedding()) as server:
+        folder = tmp_path / "crew"
+        crew_at(folder, server.url)
+        prices = {"input": 0.02, "output": 0}
+        (folder / "prices.json").write_text(
+            json.dumps(
+                {"source": "x", "version": "1", "date": "2026-11-01", "models": {"gw/mini": prices}}
+            )
+        )
+        async with Runs(load_crew(folder), store) as runs:
+            await remember(runs, "Ann drives a car")
+            await drain(runs)
+            played = await play(runs.crew, query=Query("recall", user_id="ann"), runs=runs)
+            in_run = await store.costs.calls_of(played.row.run_id)
+            vectors = [one for one in in_run if one.agent_id == "embeddings"]
+            assert [one.run_id for one in vectors] == [played.row.run_id] * 2
+            await runs.memory.recall.searched("ann", "", "vehicle", 1)
+            wanted = CostQuery(("agent", "model", "user"), "2026-01-01")
+            (found,) = (one for one in await store.costs.sums(wanted) if "embeddings" in one.keys)
+            assert found.calls == 4, "a chore, the context, a tool, a person"
+            assert found.nanos > 0
+            assert "ann" in found.keys
 
 
 @pytest.mark.parametrize("how", ["late", "refused", "wrong"])

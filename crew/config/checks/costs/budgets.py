@@ -65,7 +65,7 @@ def _check_prices(
     for agent_id in budget.agents or crew.agents:
         agent = files.agents.get(agent_id)
         for model in models_of(agent, crew.models) if agent is not None else ():
-            name = listed_name(model)
+            name = listed_name(model.config.provider, model.config.model)
             is_counted = not budget.models or model.name in budget.models
             assert agent is not None, "it has models"
             if not is_counted or name in named or prices_of(files, agent, model) is not None:

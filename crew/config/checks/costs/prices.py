@@ -27,7 +27,7 @@ def check_prices(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         wanted = crew.settings.client_models
         chosen = [*models_of(agent, crew.models), *client_models_of(agent, crew.models, wanted)]
         for model in chosen:
-            name = listed_name(model)
+            name = listed_name(model.config.provider, model.config.model)
             if name in named or prices_of(files, agent, model) is not None:
                 continue
             named.add(name)

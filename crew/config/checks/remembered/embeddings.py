@@ -1,32 +1,16 @@
 """What makes vectors of texts: its provider, and what compares them."""
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from agents.endpoint import BUILTINS, dialect_of
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
 from crew.config.crew_files import CrewFiles
-from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.embeddings import EmbeddingsConfig
+from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
-
-
-def embeddings_of(crew: CrewConfig) -> Mapping[str, tuple[EmbeddingsConfig, YamlPath]]:
-    """Return what the files say of vectors, and where they say it.
-
-    By collection; by "" of recall memory.
-    """
-    found: dict[str, tuple[EmbeddingsConfig, YamlPath]] = {}
-    recall = crew.memory.recall
-    if recall is not None and recall.embeddings is not None:
-        found[""] = recall.embeddings, ("memory", "recall", "embeddings")
-    for name, config in crew.documents.items():
-        if config.embeddings is not None:
-            found[name] = config.embeddings, ("documents", name, "embeddings")
-    return found
 
 
 def check_embeddings(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:

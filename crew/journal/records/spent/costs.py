@@ -49,6 +49,10 @@ class CallRow:
     lost: int
 
 
+# among so many calls the answers of an agent are looked for
+NEWEST_CALLS = 20_000
+
+
 @dataclass(frozen=True, slots=True)
 class CostQuery:
     """Which sums are wanted."""
@@ -97,6 +101,15 @@ class CostLog(Protocol):
 
     async def calls_of(self, run_id: str) -> list[CallRow]:
         """Return the calls of a run, by the time they began."""
+        ...
+
+    async def answer_tokens(
+        self, agent_id: str, provider: str, model: str, limit: int
+    ) -> list[int]:
+        """Return how many tokens the newest answers of a model to an agent have, oldest first.
+
+        Looked for among the newest NEWEST_CALLS of all.
+        """
         ...
 
     async def sums(self, wanted: CostQuery) -> list[CostSum]:

@@ -1,0 +1,57 @@
+"""What vectors cost: a row for each request, beside what models of runs cost."""
+
+import logging
+
+from agents.model import EmitModelEvent, ModelEvent, RequestEnded
+from crew.config.costs.prices import EMBEDDINGS
+from crew.crew import Crew
+from crew.engine.spending.paying import call_row
+from crew.journal.errors import StoreError
+from crew.journal.state import RunState
+from crew.journal.store import RunStore
+
+log = logging.getLogger(__name__)
+
+
+def counting(
+    crew: Crew,
+    store: RunStore,
+    user_id: str = "",
+    conversation_id: str = "",
+    state: RunState | None = None,
+) -> EmitModelEvent:
+    """Return what keeps the costs of requests for vectors.
+
+    Args:
+        crew: whose day it is.
+        store: keeps them.
+        user_id: for whom; "" for nobody.
+        conversation_id: in which conversation.
+        state: of the run in which vectors are made; None: beside runs.
+    """
+
+    async def emit(event: ModelEvent) -> None:
+        if not isinstance(event, RequestEnded):
+            return
+        row = call_row(
+            event,
+            EMBEDDINGS,
+            store.now(),
+            crew.zone,
+            run_id=state.run_id if state is not None else "",
+            seq=state.seq if state is not None else 0,
+            user_id=user_id,
+            conversation_id=conversation_id,
+        )
+        try:
+            await store.costs.record([row])
+        except StoreError as error:
+            # what was found is not lost for it
+            log.warning("the cost of vectors is not kept: %s", error)
+
+    return emit
+
+
+def counting_of_run(crew: Crew, store: RunStore, state: RunState) -> EmitModelEvent:
+    """Return what keeps the costs of vectors that are made in a run."""
+    return counting(crew, store, state.query.user_id, state.query.conversation_id, state)
