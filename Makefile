@@ -7,9 +7,9 @@ SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_b
 # in the language of whoever reads it
 QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
-# tests that start commands, servers, workers and databases as processes, and what others wrote;
+# tests that start commands, servers, browsers, workers and databases as processes, and what others wrote;
 # they mostly wait, so that more of them than there are cores run at once
-SYSTEM = tests/server/cli tests/end_to_end tests/faults tests/real
+SYSTEM = tests/server/cli tests/server/http tests/end_to_end tests/faults tests/real tests/test_documentation.py
 PYTEST = $(BIN)/pytest --dist worksteal --cov --cov-report=term
 
 .PHONY: run serve install real check test system bench faults mutants lock audit docs clean

@@ -44,9 +44,10 @@ UNMEASURED = (
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Run these, and what draws its examples, while no coverage is measured."""
+    measuring, name = Coverage.current(), item.nodeid
+    is_unmeasured = name.startswith(UNMEASURED) or "[pooler-" in name
     draws = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    measuring = Coverage.current()
-    if measuring is None or not (draws or item.nodeid.startswith(UNMEASURED)):
+    if measuring is None or not (draws or is_unmeasured):
         return (yield)
     # by these, processes that it starts measure as well
     given = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("COVERAGE_")}
