@@ -45,7 +45,7 @@ class AnswerLengths:
         self.known.setdefault(key, deque(maxlen=KNOWN_ANSWERS)).append(tokens)
 
     def fill(self, key: tuple[str, str, str], tokens: Sequence[int]) -> None:
-        """Add what a store has, oldest first; it has those of this process, too."""
+        """Add what a store has, oldest first; it has the answers of this process, too."""
         self.filled.add(key)
         if len(tokens) > len(self.known.get(key, ())):
             self.known[key] = deque(tokens, maxlen=KNOWN_ANSWERS)

@@ -95,13 +95,16 @@ class Speech:
 
     def _safe(self, text: str, start: int) -> int:
         """Return up to where a text has no beginning of a signal, from a place on."""
-        folded = _folded(text)
-        for place in range(start, len(folded)):
-            if folded[place] not in self._starts:
+        if not self._signals:
+            return len(text)
+        # what was sent before is not looked at again
+        folded = _folded(text[start:])
+        for place, sign in enumerate(folded):
+            if sign not in self._starts:
                 continue
             rest = folded[place:]
             if any(one.startswith(rest) or rest.startswith(one) for one in self._signals):
-                return place
+                return start + place
         return len(text)
 
     def _cut(self, text: str, following: RunEvent) -> str:

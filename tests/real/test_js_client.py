@@ -1,4 +1,4 @@
-"""The client for JavaScript, under Node: killed servers, lost answers, tickets; and what is built of it."""
+"""The client for JavaScript, under Node and Deno: killed servers, lost answers, tickets; and what is built of it."""
 
 import json
 import os
@@ -22,6 +22,10 @@ from tests.support.processes import client, free_port, serving, start_server
 pytestmark = needs_real
 PACKAGE = ROOT / "server" / "clients" / "js"
 PROGRAM = ROOT / "tests" / "real" / "clients" / "crew.mjs"
+Runtime = list[str | Path]
+NODE_RUNS: Runtime = [NODE, PROGRAM]
+DENO_RUNS: Runtime = [NODE_PROGRAMS / "deno", "run", "--quiet", "--no-config", "--allow-net", PROGRAM]
+runtimes = pytest.mark.parametrize("runs", [NODE_RUNS, DENO_RUNS], ids=["node", "deno"])
 # as a front-end developer writes it
 USE = """
 import { Crew, CrewError, type RunEvent } from "./server/clients/js/src/client.js";
@@ -46,30 +50,30 @@ export const kinds = (event: RunEvent): string => event.type;
 """
 
 
-def asked(url: str, what: str, **options: Any) -> dict[str, Any]:
+def asked(url: str, what: str, runs: Runtime = NODE_RUNS, **options: Any) -> dict[str, Any]:
     """What the program prints at its end."""
-    ended = subprocess.run(
-        [NODE, PROGRAM, url, what, json.dumps(options)], capture_output=True, text=True, timeout=120
-    )
+    command = [*runs, url, what, json.dumps(options)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return found
 
 
-def test_a_run_is_asked_decided_left_and_cancelled(tmp_path: Path):
+@runtimes
+def test_a_run_is_asked_decided_left_and_cancelled(tmp_path: Path, runs: Runtime):
     """Each as the API says it; an error has all that a caller needs."""
     with serving(chat_crew(tmp_path)) as server:
-        found = asked(server.url, "ask")
+        found = asked(server.url, "ask", runs)
         assert found["events"][0] == "start"
         assert found["events"][-1] == "done"
-        refused = asked(server.url, "refused")
+        refused = asked(server.url, "refused", runs)
         assert (refused["isOurs"], refused["status"]) == (True, 400)
         assert "query" in refused["detail"]
         assert refused["requestId"]
-        decided = asked(server.url, "decide")
+        decided = asked(server.url, "decide", runs)
         assert decided["more"][:2] == ["start", "answered"]
         assert decided["answer"] == "paid [END]"
-        left = asked(server.url, "leave")
+        left = asked(server.url, "leave", runs)
         assert (left["events"], left["status"], left["after"]) == (
             ["start"],
             "running",
@@ -77,14 +81,13 @@ def test_a_run_is_asked_decided_left_and_cancelled(tmp_path: Path):
         )
 
 
-def test_a_killed_server(tmp_path: Path):
+@runtimes
+def test_a_killed_server(tmp_path: Path, runs: Runtime):
     """Back on the same port: every event once, in order, and one run."""
     folder, port = chat_crew(tmp_path), free_port()
     first = start_server(folder, "--port", str(port))
     url = f"http://127.0.0.1:{port}"
-    with subprocess.Popen(
-        [NODE, PROGRAM, url, "follow"], stdout=subprocess.PIPE, text=True
-    ) as program:
+    with subprocess.Popen([*runs, url, "follow"], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         lines = [program.stdout.readline()]
         os.kill(first.process.pid, signal.SIGKILL)
@@ -141,11 +144,12 @@ def losing_first_answer(port: int) -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def test_a_start_whose_answer_is_lost(tmp_path: Path):
+@runtimes
+def test_a_start_whose_answer_is_lost(tmp_path: Path, runs: Runtime):
     """Is one run."""
     with serving(chat_crew(tmp_path)) as server, client(server) as http:
         with losing_first_answer(int(server.url.rpartition(":")[2])) as port:
-            found = asked(f"http://127.0.0.1:{port}", "ask")
+            found = asked(f"http://127.0.0.1:{port}", "ask", runs)
         runs = http.get("/api/crew/runs").json()["runs"]
         assert [one["run_id"] for one in runs] == [found["run"]]
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from agents.config import AgentConfig
 from agents.costs.prices import FREE, Prices, Rates
 from agents.costs.shape import PricesConfig
+from agents.endpoint import ProviderConfig
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.models import ChosenModel, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of
@@ -93,11 +94,11 @@ def used_models(files: CrewFiles) -> list[UsedModel]:
                 prices = known.prices
             found[key] = UsedModel(*key, str(address), prices, tuple(dict.fromkeys(agents)))
     for one, _ in embeddings_of(crew).values() if crew is not None else ():
+        assert crew is not None, "else nothing makes vectors"
         key = one.provider, one.model
-        given = crew.providers.get(one.provider) if crew is not None else None
-        address = (given.base_url if given is not None else None) or ""
+        given = crew.providers.get(one.provider, ProviderConfig())
         prices = listed_prices(files, *key)
-        found.setdefault(key, UsedModel(*key, str(address), prices, (EMBEDDINGS,)))
+        found.setdefault(key, UsedModel(*key, str(given.base_url or ""), prices, (EMBEDDINGS,)))
     return list(found.values())
 
 

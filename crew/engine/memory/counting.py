@@ -23,9 +23,9 @@ def counting(
     """Return what keeps the costs of requests for vectors.
 
     Args:
-        crew: whose day it is.
+        crew: says which day it is.
         store: keeps them.
-        user_id: for whom; "" for nobody.
+        user_id: the user that they are for; "" for none.
         conversation_id: in which conversation.
         state: of the run in which vectors are made; None: beside runs.
     """

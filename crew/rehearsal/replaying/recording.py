@@ -47,7 +47,7 @@ class Recording:
     start: datetime
     events: Sequence[Noted]
     before: Before
-    # items of recall memory that models were shown: those of each look, in order
+    # items of recall memory that models were shown, for each look, in order
     recalled: Sequence[Sequence[RecallItem]] = ()
 
     @property

@@ -151,7 +151,7 @@ class Drafts:
             before = self._words.path(self.graph.entry_point, agent_id)
             tools = self.checked.tools.named(agent.tool_names)
             plain = [one for one in tools.values() if not one.agent_id]
-            # rather one that no person is asked about
+            # rather one that needs no approval
             plain.sort(key=lambda one: one.approval is not None)
             if before is None or agent.on_limit == "answer":
                 continue

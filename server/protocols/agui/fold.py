@@ -307,7 +307,9 @@ class AguiFold:
         return made + self._end_steps()
 
     def _by(self, who: Speaker, event: dict[str, Any]) -> dict[str, Any]:
-        return event | ({"subagentRunId": self._subagents[who]} if who in self._subagents else {})
+        if (name := self._subagents.get(who)) is not None:
+            event["subagentRunId"] = name
+        return event
 
     def _custom(self, event: RunEvent) -> dict[str, Any]:
         value = {key: one for key, one in event.metadata.items() if key not in LEFT_OUT}
