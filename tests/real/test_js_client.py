@@ -24,7 +24,14 @@ PACKAGE = ROOT / "server" / "clients" / "js"
 PROGRAM = ROOT / "tests" / "real" / "clients" / "crew.mjs"
 Runtime = list[str | Path]
 NODE_RUNS: Runtime = [NODE, PROGRAM]
-DENO_RUNS: Runtime = [NODE_PROGRAMS / "deno", "run", "--quiet", "--no-config", "--allow-net", PROGRAM]
+DENO_RUNS: Runtime = [
+    NODE_PROGRAMS / "deno",
+    "run",
+    "--quiet",
+    "--no-config",
+    "--allow-net",
+    PROGRAM,
+]
 runtimes = pytest.mark.parametrize("runs", [NODE_RUNS, DENO_RUNS], ids=["node", "deno"])
 # as a front-end developer writes it
 USE = """
