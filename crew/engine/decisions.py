@@ -106,12 +106,13 @@ def _wrong_amount(one: CallDecision, asked: PendingCall) -> str | None:
     if one.decision != "approve":
         return None
     example = 'approve with arguments, such as {"usd": 1}, {"tokens": 5000} or {"model": "small"}'
-    if not one.arguments:
-        return f"say how much more may be used: {example}"
+    given = one.arguments or {}
     try:
-        JsonSchema(asked.schema).check(one.arguments)
+        JsonSchema(asked.schema).check(given)
     except ArgumentsError as error:
-        return f"{error}; {example}"
+        return f"{error}; {example}" if given else f"say how much more may be used: {example}"
+    if not any(given.get(name) for name in ("usd", "tokens", "model", "again")):
+        return f'say how much more may be used: {example}; or {{"again": true}}'
     return None
 
 

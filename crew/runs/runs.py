@@ -21,6 +21,7 @@ from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
 from crew.runs.conversations.conversations import Conversations
 from crew.runs.conversations.exchanges import ExchangeStarter
+from crew.runs.costs.waiting import resume_with_waiting
 from crew.runs.documents.library import DocumentLibrary
 from crew.runs.factory import RunFactory
 from crew.runs.forks import ForkPoint, RunForker
@@ -193,7 +194,9 @@ class Runs:
             LostConfiguration: what it was started with makes no crew here any more.
         """
         asked = RunRequest(request_id, key, entry=entry)
-        return await self._starter.resume(run_id, answer, asked, may_decide=may_decide)
+        return await resume_with_waiting(
+            self._starter, run_id, answer, asked, may_decide=may_decide
+        )
 
     async def expire(self, row: RunRow) -> None:
         """Resume a paused run that has no answer in time; do nothing if it has one.

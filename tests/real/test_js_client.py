@@ -157,8 +157,8 @@ def test_a_start_whose_answer_is_lost(tmp_path: Path, runs: Runtime):
     with serving(chat_crew(tmp_path)) as server, client(server) as http:
         with losing_first_answer(int(server.url.rpartition(":")[2])) as port:
             found = asked(f"http://127.0.0.1:{port}", "ask", runs)
-        runs = http.get("/api/crew/runs").json()["runs"]
-        assert [one["run_id"] for one in runs] == [found["run"]]
+        stored = http.get("/api/crew/runs").json()["runs"]
+        assert [one["run_id"] for one in stored] == [found["run"]]
 
 
 def test_tickets_are_made_anew_once(tmp_path: Path):

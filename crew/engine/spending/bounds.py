@@ -16,6 +16,8 @@ from tools.calls import ToolCall
 
 # the pseudo-call that a person decides on
 BUDGET = "budget"
+# of an approval that gives nothing more
+AGAIN = "again"
 
 
 def bound_of_request(query: Query) -> Budget | None:
@@ -69,6 +71,11 @@ def budget_question(agent_id: str, refusal: BudgetRefusal, models: Sequence[str]
     properties: dict[str, object] = {
         "usd": {**amount, "description": "USD more for this pot."},
         "tokens": {"type": "integer", "minimum": 1, "description": "Tokens more for it."},
+        AGAIN: {"type": "boolean", "description": "It has room by now: try the call again."},
+        "for": {
+            "enum": ["this", "all"],
+            "description": "This run, or all that wait at the same pot.",
+        },
     }
     if names:
         text = "Answers in place of the agents' own, for the rest of the run."

@@ -31,12 +31,12 @@ from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
 from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
 from crew.engine.spending.paying import call_row
+from crew.engine.spending.raising import agreed_amounts, raise_pot
 from crew.engine.spending.warnings import BudgetWarnings
-from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
 from crew.journal.questions import BudgetQuestion
-from crew.journal.records.rows import IdempotencyRecord, RunRow
-from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
+from crew.journal.records.rows import RunRow
+from crew.journal.records.spent.budgets import PotState, Reservation, Share
 from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
@@ -45,7 +45,6 @@ from tools.clock import rfc3339
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
 # begins the key of a raise; keys of clients have no spaces
-RAISED = "budget raised"
 # between two looks at a pot in which others have reserved
 LOOK_SECONDS = 0.1
 # a reservation ends so long after the longest request
@@ -291,21 +290,14 @@ class RunBudgets:
         if not isinstance(question, BudgetQuestion):
             return
         asked, full = question.calls[0], question.full
-        decided = decision_on(asked, question, answer)
-        if decided.decision != "approve":
+        given = agreed_amounts(question, answer)
+        if given is None:
             self._warnings.warn(
                 asked.agent_id, "budget_end", f"a person has not agreed: {full.text}"
             )
             return
-        given = decided.arguments or {}
-        nanos = nanos_of(float(given.get("usd", 0)))
-        tokens = int(given.get("tokens", 0))
-        if nanos or tokens:
-            key = PotKey(full.budget, full.value, full.period)
-            # should the process end before the answer is recorded, the next one does this again
-            name = f"{RAISED} {self.row.run_id} {self.state.pause_seq}"
-            once = IdempotencyRecord(name, "", self.row.run_id, 0)
-            await self.store.budgets.add(key, full.resets_at, nanos, tokens, once)
+        assert self.state.pause_seq is not None, "it was paused"
+        await raise_pot(self.store, question, given, self.row.run_id, self.state.pause_seq)
         if model := str(given.get("model", "")):
             text = f"{model} answers from now on, as a person has decided"
             self._warnings.warn(asked.agent_id, "budget_model", text, model)
