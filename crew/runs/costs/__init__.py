@@ -1,4 +1,5 @@
 """What the runs of a crew have cost.
 
-`report` (sums, as commands and the API show them), `pots` (of budgets).
+`report` (sums, as commands and the API show them), `pots` (of budgets), `waiting` (runs that
+wait for room go on together).
 """

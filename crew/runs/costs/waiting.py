@@ -19,7 +19,7 @@ from crew.runs.starter import RunStarter
 
 
 async def resume_with_waiting(
-    starter: RunStarter, run_id: str, answer: Answer, asked: RunRequest, *, may_decide: bool
+    starter: RunStarter, run_id: str, answer: Answer, request: RunRequest, *, may_decide: bool
 ) -> Run:
     """Resume a run; and, where its answer is for all, the others that wait at the same pot.
 
@@ -29,7 +29,7 @@ async def resume_with_waiting(
         starter: resumes runs.
         run_id: the run that is answered.
         answer: to its pause.
-        asked: the request.
+        request: published with the segments.
         may_decide: see `Runs.resume`.
 
     Raises:
@@ -40,7 +40,7 @@ async def resume_with_waiting(
     is_for_all = any((one.arguments or {}).get(FOR) == ALL for one in answer.decisions)
     row = await store.row(run_id) if is_for_all else None
     question = await _question_of(store, row) if row is not None else None
-    run = await starter.resume(run_id, answer, asked, may_decide=may_decide)
+    run = await starter.resume(run_id, answer, request, may_decide=may_decide)
     if row is None or row.pause_seq is None or question is None:
         return run
     given = agreed_amounts(question, answer)
@@ -54,7 +54,7 @@ async def resume_with_waiting(
         again = CallDecision(BUDGET, "approve", theirs.calls[0].agent_id, arguments={AGAIN: True})
         theirs_too = Answer(decisions=(again,), by=answer.by, pause_seq=other.pause_seq)
         with contextlib.suppress(CrewError):
-            await starter.resume(other.run_id, theirs_too, RunRequest(asked.request_id))
+            await starter.resume(other.run_id, theirs_too, RunRequest(request.request_id))
     return run
 
 

@@ -211,7 +211,7 @@ def runs(
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
 ) -> None:
-    """List the runs of a crew, newest first, or show one.
+    """List the runs of a crew, or show one.
 
     Example: [bold]crew runs examples/it-support --status failed --since 1d[/]
     """
