@@ -26,6 +26,8 @@ from tools.clock import Clock
 from tools.text.secrets import Secrets
 
 PATH = "/embeddings"
+# requests of such outcomes have been worked on, as far as is known
+WORKED_ON = frozenset({"success", "cancelled", "timeout", "unreadable"})
 # numbers of a vector
 MAX_DIMENSIONS = 16_000
 
@@ -69,16 +71,17 @@ class Embedder:
     async def embed(self, texts: Sequence[str], emit: EmitModelEvent) -> list[bytes]:
         """See VectorModel."""
         outcome, started = "cancelled", self._clock.monotonic()
-        usage = NO_USAGE
+        said: Any = None
         try:
-            made, tokens = await self._ask(texts)
-            outcome, usage = "success", _usage(tokens, texts)
+            made, said = await self._ask(texts)
+            outcome = "success"
             return made
         except ModelError as error:
             outcome = error.code
             raise
         finally:
             self._counts[self._model, outcome] += 1
+            usage = _usage(said, texts) if outcome in WORKED_ON else NO_USAGE
             request = RequestEnded(
                 self._endpoint.provider,
                 self._model,

@@ -11,6 +11,8 @@ from crew.journal.state import RunState
 from crew.journal.store import RunStore
 
 log = logging.getLogger(__name__)
+# for the store to keep one
+RECORD_SECONDS = 1.0
 
 
 def counting(
@@ -44,10 +46,12 @@ def counting(
             conversation_id=conversation_id,
         )
         try:
-            await store.costs.record([row])
-        except StoreError as error:
+            # also of a request that has taken too long: no run waits longer for the store
+            async with crew.clock.timeout(RECORD_SECONDS):
+                await store.costs.record([row])
+        except (StoreError, TimeoutError) as error:
             # what was found is not lost for it
-            log.warning("the cost of vectors is not kept: %s", error)
+            log.warning("the cost of vectors is not kept: %s", str(error) or "the store is late")
 
     return emit
 

@@ -160,6 +160,8 @@ async def test_what_they_cost_is_told(usage: Any, tokens: int, estimated: int):
     def reply(request: dict[str, Any]) -> bytes:
         if request["input"] == ["wrong"]:
             return http(400, {"error": {"message": "no"}})
+        if request["input"] == ["a broken answer"]:
+            return http(200, {"data": []})
         return http(200, {**answer(request), "usage": usage})
 
     told: list[ModelEvent] = []
@@ -174,10 +176,13 @@ async def test_what_they_cost_is_told(usage: Any, tokens: int, estimated: int):
         await one.embed(["a car"], note)
         with pytest.raises(ModelError):
             await one.embed(["wrong"], note)
+        with pytest.raises(ModelError):
+            await one.embed(["a broken answer"], note)
         await one.aclose()
-    first, second = (event for event in told if isinstance(event, RequestEnded))
+    first, second, third = (event for event in told if isinstance(event, RequestEnded))
     assert (first.provider, first.model, first.outcome) == ("gw", "mini", "success")
     assert (first.usage.prompt_tokens, first.usage.estimated) == (tokens, estimated)
     assert first.usage.cost_usd == pytest.approx(tokens * 0.02 / 1e6)
     assert (second.outcome, second.usage.total_tokens) == ("refused", 0)
+    assert (third.outcome, third.usage.prompt_tokens, third.usage.estimated) == ("unreadable", 3, 1)
     assert first.id != second.id
