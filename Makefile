@@ -62,7 +62,7 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 test: $(VENV)/.dev  ## install and run the tests, with branch coverage
 	$(PYTEST) -n auto $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
 
-system: $(VENV)/.dev  ## run the tests of commands, servers, workers and databases as processes; adds to the coverage of `test`
+system: $(VENV)/.dev  ## run the tests of commands, servers, browsers, workers and databases as processes; adds to the coverage of `test`
 	$(PYTEST) -n 4 --cov-append $(filter-out tests/faults,$(SYSTEM)) $(ARGS)
 	# processes that are killed report no coverage, and others take a third longer to report it
 	$(BIN)/pytest --dist worksteal -n 4 tests/faults $(ARGS)

@@ -1,6 +1,5 @@
 """Options that say which runs are meant, by what they are."""
 
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -49,26 +48,13 @@ CostOver = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """Which runs are meant, by the names of the API; None: whatever it is."""
+def wanted_runs(**given: str | float | None) -> dict[str, Any]:
+    """Return which runs are meant, with times as the API takes them.
 
-    status: str | None = None
-    agent_id: str | None = None
-    text: str | None = None
-    since: str | None = None
-    until: str | None = None
-    source: str | None = None
-    owner: str | None = None
-    user_id: str | None = None
-    tool: str | None = None
-    cost_over: float | None = None
-
-    def wanted(self) -> dict[str, Any]:
-        """Return what is given, with times as the API takes them."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        found = {name: value for name, value in given.items() if value is not None}
-        for name in ("since", "until"):
-            if name in found and (length := length_of(found[name])) is not None:
-                found[name] = rfc3339(datetime.now(UTC) - length)
-        return found
+    `given`: by the names of the API; None: whatever it is.
+    """
+    found: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+    for name in ("since", "until"):
+        if name in found and (length := length_of(found[name])) is not None:
+            found[name] = rfc3339(datetime.now(UTC) - length)
+    return found

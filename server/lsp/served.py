@@ -32,7 +32,7 @@ class RunsToday:
 
 
 class ServedRuns:
-    """RunsToday the runs of today by agent, at one server."""
+    """Counts the runs of today by agent, at one server."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

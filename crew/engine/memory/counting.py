@@ -46,7 +46,7 @@ def counting(
             conversation_id=conversation_id,
         )
         try:
-            # also of a request that has taken too long: no run waits longer for the store
+            # the request may have taken all of its time: a run waits no longer than this
             async with crew.clock.timeout(RECORD_SECONDS):
                 await store.costs.record([row])
         except (StoreError, TimeoutError) as error:

@@ -12,8 +12,8 @@ from crew.routing.outputs import OutputCondition, OutputRoute
 
 # answers that are tried
 MAX_TRIED = 4000
-# values of one field that are tried
-MAX_VALUES = 6
+# values of one field that are tried: of those that routes look at
+MAX_VALUES = 40
 # deeper fields are left empty
 MAX_DEPTH = 5
 TEXT = "example"
@@ -36,10 +36,13 @@ def find_output(
     Returns:
         None: none was found.
     """
-    names = list(schema.properties)
+    decides = {name for route in routes for name in route.when}
+    # what comes last is tried first, and most often
+    names = sorted(schema.properties, key=lambda name: name in decides)
     values = [list(_values(schema, name, routes, vocabularies)) for name in names]
     for tried in itertools.islice(itertools.product(*values), MAX_TRIED):
-        output = {name: one for name, one in zip(names, tried, strict=True) if one is not None}
+        found = dict(zip(names, tried, strict=True))
+        output = {name: found[name] for name in schema.properties if found[name] is not None}
         route = next((one for one in routes if one.fits(output)), None)
         if (route.label if route is not None else None) != label:
             continue
@@ -55,11 +58,11 @@ def _values(
     """Yield what a field may be, each value once: what it is by itself, and what routes look at."""
     field = schema.properties[name]
     conditions = [route.when[name] for route in routes if name in route.when]
-    asked = (one for condition in conditions for one in _fitting(condition, field, words))
+    wanted = (one for condition in conditions for one in _fitting(condition, field, words))
     seen: set[str] = set()
     absent = () if name in schema.required else (None,)
-    samples = itertools.islice(_samples(field, words, 0), MAX_VALUES)
-    for value in itertools.chain(samples, asked, absent):
+    samples = itertools.islice(_samples(field, words, 0), MAX_VALUES if conditions else 1)
+    for value in itertools.chain(samples, wanted, absent):
         key = json.dumps(value)
         if key not in seen:
             seen.add(key)
@@ -75,13 +78,16 @@ def _fitting(
         if edge is not None:
             is_whole = field.kind == "integer"
             yield from (int(edge) + by if is_whole else edge + by for by in (0, -1, 1))
-    items = list(_samples(field.items, words, 1)) if field.items is not None else []
+    yield from ([one] for one in condition.has)
+    if field.items is None:
+        return
+    items = list(itertools.islice(_samples(field.items, words, 1), MAX_VALUES))
     for count in (condition.fewest, condition.most):
         if count is not None and items:
             yield from ([*itertools.islice(itertools.cycle(items), n)] for n in (count, count + 1))
-    yield from ([one] for one in condition.has)
     if condition.lacks:
-        yield [one for one in items if one not in condition.lacks][:1]
+        others = (one for one in _samples(field.items, words, 1) if one not in condition.lacks)
+        yield list(itertools.islice(others, 1))
 
 
 def _samples(field: Field, words: Mapping[str, Vocabulary], depth: int) -> Iterator[Any]:
@@ -90,7 +96,7 @@ def _samples(field: Field, words: Mapping[str, Vocabulary], depth: int) -> Itera
         yield from field.enum
         return
     if field.vocabulary is not None:
-        yield from dict.fromkeys(words[field.vocabulary].spellings.values())
+        yield from words[field.vocabulary].spellings.values()
         return
     match field.kind:
         case "boolean":

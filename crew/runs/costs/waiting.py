@@ -1,11 +1,13 @@
 """Runs that wait for room in the same pot: they go on together where a person wants it."""
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 
 from crew.engine.spending.bounds import AGAIN, BUDGET
 from crew.engine.spending.raising import ALL, FOR, agreed_amounts, raise_pot
 from crew.errors import CrewError
+from crew.journal.errors import StoreError
 from crew.journal.events import Paused
 from crew.journal.query import Answer, CallDecision
 from crew.journal.questions import BudgetQuestion
@@ -16,6 +18,8 @@ from crew.journal.store import RunStore
 from crew.runs.request import RunRequest
 from crew.runs.run import Run
 from crew.runs.starter import RunStarter
+
+log = logging.getLogger(__name__)
 
 
 async def resume_with_waiting(
@@ -34,28 +38,37 @@ async def resume_with_waiting(
 
     Raises:
         CrewError: this run is not resumed. Of the others, those that cannot be resumed stay paused.
-        StoreError: the store fails.
     """
+    if not any((one.arguments or {}).get(FOR) == ALL for one in answer.decisions):
+        return await starter.resume(run_id, answer, request, may_decide=may_decide)
     store = starter.store
-    is_for_all = any((one.arguments or {}).get(FOR) == ALL for one in answer.decisions)
-    row = await store.row(run_id) if is_for_all else None
+    row = await store.row(run_id)
     question = await _question_of(store, row) if row is not None else None
     run = await starter.resume(run_id, answer, request, may_decide=may_decide)
-    if row is None or row.pause_seq is None or question is None:
+    given = agreed_amounts(question, answer) if question is not None else None
+    if row is None or row.pause_seq is None or question is None or given is None:
         return run
-    given = agreed_amounts(question, answer)
-    if given is None:
-        return run
-    # before the others look for room; the run does the same, and only one of them counts
-    await raise_pot(store, question, given, run_id, row.pause_seq)
-    async for other, theirs in _waiting(store):
+    try:
+        # before the others look for room; the run does the same, and only one of them counts
+        await raise_pot(store, question, given, run_id, row.pause_seq)
+        own = RunRequest(request.request_id, entry=request.entry)
+        await _resume_others(starter, run_id, question, answer.by, own)
+    except StoreError as error:
+        # this one goes on; the others can be answered again
+        log.warning("runs that wait at budget %s stay paused: %s", question.full.budget, error)
+    return run
+
+
+async def _resume_others(
+    starter: RunStarter, run_id: str, question: BudgetQuestion, by: str, own: RunRequest
+) -> None:
+    async for other, theirs in _waiting(starter.store):
         if other.run_id == run_id or _pot_of(theirs) != _pot_of(question):
             continue
         again = CallDecision(BUDGET, "approve", theirs.calls[0].agent_id, arguments={AGAIN: True})
-        theirs_too = Answer(decisions=(again,), by=answer.by, pause_seq=other.pause_seq)
+        theirs_too = Answer(decisions=(again,), by=by, pause_seq=other.pause_seq)
         with contextlib.suppress(CrewError):
-            await starter.resume(other.run_id, theirs_too, RunRequest(request.request_id))
-    return run
+            await starter.resume(other.run_id, theirs_too, own)
 
 
 async def _waiting(store: RunStore) -> AsyncIterator[tuple[RunRow, BudgetQuestion]]:

@@ -23,12 +23,18 @@ ACTIONS = get_args(AuditAction)
 MAX_ENTRIES = 1000
 
 
+def action_entry(
+    store: RunStore, action: AuditAction, run_id: str | None, detail: str = ""
+) -> AuditEntry:
+    """Return the entry of what a command does."""
+    return AuditEntry(rfc3339(store.now()), action, user_name(), LOCAL, run_id, "", detail)
+
+
 async def record_action(
     store: RunStore, action: AuditAction, run_id: str | None, detail: str = ""
 ) -> None:
     """Keep what a command did; raises StoreError."""
-    at = rfc3339(store.now())
-    await store.audit.record(AuditEntry(at, action, user_name(), LOCAL, run_id, "", detail))
+    await store.audit.record(action_entry(store, action, run_id, detail))
 
 
 def user_name() -> str:

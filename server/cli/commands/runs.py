@@ -19,7 +19,6 @@ from server.cli.exits import HERE, Exit, say_none
 from server.cli.matching import (
     Agent,
     CostOver,
-    Matching,
     OfUser,
     Owner,
     Since,
@@ -27,6 +26,7 @@ from server.cli.matching import (
     Text,
     Tool,
     Until,
+    wanted_runs,
 )
 from server.cli.options import Provider, User, checked_id
 from server.cli.playing.answers import answer_of, parse_call_decision
@@ -215,7 +215,7 @@ def runs(
 
     Example: [bold]crew runs examples/it-support --status failed --since 1d[/]
     """
-    matching = Matching(
+    wanted = wanted_runs(
         status=status,
         agent_id=agent,
         text=text,
@@ -227,7 +227,6 @@ def runs(
         tool=tool,
         cost_over=cost_over,
     )
-    wanted = matching.wanted()
     if run_id is not None and (wanted or watch):
         raise typer.BadParameter("it is of the list; give no RUN with it", param_hint="--status")
     target, home, (run_id,) = place_arguments(server, profile, folder, run_id)
@@ -267,6 +266,7 @@ def cancel(
     owner: Owner = None,
     user: OfUser = None,
     tool: Tool = None,
+    cost_over: CostOver = None,
     dry: Annotated[bool, typer.Option("--dry", help="Only say how many match.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     server: Server = None,
@@ -281,7 +281,7 @@ def cancel(
 
     Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
     """
-    matching = Matching(
+    wanted = wanted_runs(
         status=status,
         agent_id=agent,
         text=text,
@@ -291,8 +291,8 @@ def cancel(
         owner=owner,
         user_id=user,
         tool=tool,
+        cost_over=cost_over,
     )
-    wanted = matching.wanted()
     if (run_id is None) == (not wanted):
         raise typer.BadParameter("name a run, or say which ones, as by --agent", param_hint="RUN")
     target = chosen_target(server, profile, folder)

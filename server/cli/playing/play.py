@@ -18,7 +18,7 @@ from crew.runs.forks import ForkPoint
 from crew.runs.run import Run
 from crew.runs.runs import Runs
 from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
-from server.cli.commands.audit import record_action, user_name
+from server.cli.commands.audit import action_entry, record_action, user_name
 from server.cli.playing.asking import ask_for_answer, with_decisions
 from server.cli.stored import find_run
 from server.cli.view.output import Output
@@ -172,9 +172,8 @@ async def _resume_by_person(runs: Runs, run_id: str, output: Output, *, deltas: 
 
 
 async def _resume(runs: Runs, run_id: str, answer: Answer) -> Run:
-    run = await runs.resume(run_id, replace(answer, by=user_name()))
-    await record_action(runs.store, "answer", run_id, answer.decides)
-    return run
+    entry = action_entry(runs.store, "answer", run_id, answer.decides)
+    return await runs.resume(run_id, replace(answer, by=user_name()), entry=entry)
 
 
 async def _warn_without_worker(runs: Runs) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.journal.query import CallDecision
+from crew.journal.records.audit import AuditEntry
 from tests.crew.costs.test_budgets import crew_with
 
 
@@ -24,10 +25,13 @@ async def test_all_that_wait_go_on_together(tmp_path: Path, backend: str):
         assert [len(one) for one in waiting.values()] == [3, 3]
         first, *others = waiting["ann"]
         more = CallDecision("budget", "approve", arguments={"tokens": 1000, "for": "all"})
-        await (await runs.resume(first, Answer(decisions=(more,), by="eve"))).outcome()
+        entry = AuditEntry("2026-01-01T00:00:00.000Z", "answer", "eve", "10.0.0.1")
+        resumed_by = Answer(decisions=(more,), by="eve")
+        await (await runs.resume(first, resumed_by, entry=entry)).outcome()
         for run_id in others:
             row = await runs.outcome(run_id)
             assert (row.status, row.reason) == ("completed", "terminal")
+            assert [one.name for one in await store.audit.entries(run_id=run_id)] == ["eve"]
             resumed = [
                 one
                 async for one in runs.stored(run_id)

@@ -121,3 +121,18 @@ def test_an_answer_that_is_found_leads_there(data: st.DataObject):
     assert check_answer(json.dumps(found), schema, {}).output == found
     first = next((one for one in routes if one.fits(found)), None)
     assert (first.label if first is not None else None) == label
+
+
+def test_what_decides_is_tried_before_what_does_not():
+    """Among many fields, of which the first decides, and of many words, of which the last fits none."""
+    words = [f"w{number}" for number in range(30)]
+    fields = {"kind": {"enum": words}} | {f"f{n}": {"enum": ["a", "b", "c"]} for n in range(12)}
+    schema = parse_schema({"properties": fields, "required": ["kind"]})
+    routes = [
+        OutputRoute({"kind": OutputCondition(values=(one,))}, "x", False, "", "crew.yaml:1")
+        for one in words[:-1]
+    ]
+    for label, kind in ((routes[-1].label, "w28"), (None, "w29")):
+        found = find_output(schema, {}, routes, label)
+        assert found is not None
+        assert (found["kind"], [*found]) == (kind, [*fields])

@@ -152,7 +152,7 @@ async def test_bounds_and_wrong_options(served: tuple[ModelServer, Path]):
 
 
 async def test_a_call_that_acts_once_is_not_made(tmp_path: Path):
-    """What a model would let act now has no recorded result: it is unknown, whoever approves."""
+    """What a model would let act now has no recorded result: it stays a step of the report, also where nobody is asked."""
 
     def restarts(body: dict[str, Any]) -> bytes:
         words = json.dumps(body["messages"])
@@ -181,7 +181,7 @@ async def test_a_call_that_acts_once_is_not_made(tmp_path: Path):
         path = folder / "tools.yaml"
         path.write_text(path.read_text().replace("requires_approval:", "x-approval:"))
         found, ended = await replay(folder, "--ask", "--real", "read", *BOUND)
-        assert found["verdict"] in ("unknown", "other way"), found
+        assert (found["verdict"], found["now"]) == ("other way", 'restart({"service":"database"})')
         assert acted.read_text() == "web"
 
 

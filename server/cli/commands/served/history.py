@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from server.cli.exits import HERE, say_none
-from server.cli.matching import Agent, CostOver, Matching, OfUser, Owner, StartedBy, Text, Tool
+from server.cli.matching import Agent, CostOver, OfUser, Owner, StartedBy, Text, Tool, wanted_runs
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.served.runs import act_on_matching, show_served_run
@@ -184,7 +184,7 @@ def delete(
     """
     words = list(given or ())
     folder = Path(words.pop()) if words and Path(words[-1]).is_dir() else None
-    matching = Matching(
+    wanted = wanted_runs(
         until=before,
         status=status,
         agent_id=agent,
@@ -195,7 +195,6 @@ def delete(
         tool=tool,
         cost_over=cost_over,
     )
-    wanted = matching.wanted()
     if bool(words) == bool(wanted):
         hint = "name runs, or say which ones, as by --before and --status"
         raise typer.BadParameter(hint, param_hint="RUN")
