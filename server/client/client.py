@@ -311,7 +311,10 @@ class CrewClient:
             document = found if isinstance(found, dict) else {}
         except ValueError:
             pass
-        words = words_of(response.text, response.reason_phrase)[:MAX_WORDS]
+        # of a problem; what stands before the server may answer in another form
+        detail = document.get("detail")
+        words = detail if isinstance(detail, str) else ""
+        words = (words or words_of(response.text, response.reason_phrase))[:MAX_WORDS]
         if (after := response.headers.get("retry-after", "")).isdecimal():
             document["retry_after"] = float(after)
         request_id = response.headers.get("x-request-id", "")

@@ -31,7 +31,7 @@ from server.cli.matching import (
 from server.cli.options import Provider, User, checked_id
 from server.cli.playing.answers import answer_of, parse_call_decision
 from server.cli.playing.asking import read_query
-from server.cli.served.api import opened_api, run_path
+from server.cli.served.api import has_runs, opened_api, run_path
 from server.cli.served.following import answer_served, retry_served, run_served
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target, place_arguments
 from server.cli.served.runs import act_on_matching, list_served_runs, show_served_run
@@ -233,9 +233,9 @@ def runs(
     most = limit if limit != LISTED else None
     is_plain = wanted.keys() <= {"status"} and most is None
     if watch and (target is not None or not is_plain):
-        text = "it goes with --status alone, of runs on this machine"
-        raise typer.BadParameter(text, param_hint="--watch")
-    if target is None and is_plain:
+        why = "it goes with --status alone, of runs on this machine"
+        raise typer.BadParameter(why, param_hint="--watch")
+    if target is None and (is_plain or not has_runs(home)):
         count = _local().list_here(home, run_id, status, watch=watch, as_document=as_document)
     else:
         with opened_api(target, home) as api:
@@ -297,7 +297,8 @@ def cancel(
         raise typer.BadParameter("name a run, or say which ones, as by --agent", param_hint="RUN")
     target = chosen_target(server, profile, folder)
     if target is None and wanted:
-        raise typer.BadParameter("it is for a server", param_hint="--status")
+        why = "all that match are ended at a server; in a folder name one run"
+        raise typer.BadParameter(why, param_hint="RUN")
     if target is not None:
         with opened_api(target, HERE) as api:
             if run_id is None:

@@ -99,7 +99,7 @@ def fail_for(url: str, error: ClientError) -> NoReturn:
 @contextlib.contextmanager
 def opened_api(target: Target | None, folder: Path) -> Iterator[Api]:
     """Open the API of a server, or that of a folder; ends the command where nothing is kept."""
-    if target is None and not _has_store(folder):
+    if target is None and not has_runs(folder):
         fail("nothing is kept yet; crew run DIR QUESTION starts a run")
     with (
         anyio.from_thread.start_blocking_portal() as portal,
@@ -108,7 +108,8 @@ def opened_api(target: Target | None, folder: Path) -> Iterator[Api]:
         yield Api(client, portal)
 
 
-def _has_store(folder: Path) -> bool:
+def has_runs(folder: Path) -> bool:
+    """Return whether anything is kept of a folder's crew; ends the command where it is none."""
     return bool(importlib.import_module("server.cli.opening").has_store(folder))
 
 
