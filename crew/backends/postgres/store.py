@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 
+from crew.backends.postgres.budgets import PostgresBudgets
 from crew.backends.postgres.database import PostgresDatabase
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.reading import opened_of, page_of
@@ -67,7 +68,9 @@ class PostgresStore(SqlRuns):
     def __init__(self, server: PostgresServer) -> None:
         """`server`: closed with this store."""
         self.server = server
-        super().__init__(PostgresDatabase(server))
+        database = PostgresDatabase(server)
+        super().__init__(database)
+        self.budgets = PostgresBudgets(database)
         # a write is finished, even if its caller no longer waits
         self._writing: set[asyncio.Task[AppendResult]] = set()
 

@@ -21,8 +21,6 @@ STATE = (
 )
 KEY = "budget = $1 AND value = $2 AND period = $3"
 MAKE = "budget, value, period, resets_at"
-# one after the other, in the order of their keys: others wait, and none for each other
-LOCK = sql(f"SELECT {STATE} FROM crew_pots WHERE {KEY} FOR UPDATE")  # noqa: S608 # ours
 HOLD = sql(f"""
 UPDATE crew_pots SET held_nanos = held_nanos + $4, held_tokens = held_tokens + $5,
     held_calls = held_calls + 1 WHERE {KEY}
@@ -51,17 +49,17 @@ class SqlBudgets:
         self._database = database
 
     async def reserve(self, wanted: Reservation) -> Reserved:
-        """See BudgetLog."""
+        """See BudgetLog; this is for a database with one writer."""
         return await self._database.transact(lambda: _reserve(wanted))
 
     async def pots(self, budgets: Sequence[str]) -> list[PotState]:
         """See BudgetLog."""
-        return [_state(row) for row in await self._database.fetch(POTS, list(budgets))]
+        return [pot_state(row) for row in await self._database.fetch(POTS, list(budgets))]
 
     async def pot(self, key: PotKey) -> PotState | None:
         """See BudgetLog."""
         found = await self._database.fetch(POT, *key)
-        return _state(found[0]) if found else None
+        return pot_state(found[0]) if found else None
 
     async def add(
         self,
@@ -113,8 +111,8 @@ def _reserve(wanted: Reservation) -> Steps[Reserved]:
     yield insert("pots", MAKE, len(shares)), tuple(made)
     pots = []
     for one in shares:
-        found = yield LOCK, one.key
-        pots.append(_state(found[0]))
+        found = yield POT, one.key
+        pots.append(pot_state(found[0]))
     if not all(one.fits(pot) for one, pot in zip(shares, pots, strict=True)):
         return Reserved(False, pots)
     for one in shares:
@@ -136,7 +134,8 @@ def _lose(statement: object, *values: object) -> Steps[int]:
     return len(found)
 
 
-def _state(row: Sequence[object]) -> PotState:
+def pot_state(row: Sequence[object]) -> PotState:
+    """Return a pot, of the columns of STATE."""
     budget, value, period, resets_at, *amounts = row
     key = PotKey(str(budget), str(value), str(period))
     return PotState(key, str(resets_at), *(int(str(one)) for one in amounts))
