@@ -4,7 +4,7 @@ from crew.config.crew_files import CrewFiles
 from crew.config.keys.documents import CollectionConfig
 from crew.documents.cuts import CutRule
 from crew.documents.rules import MAX_PASSAGES, CollectionRule, DocumentRules
-from crew.journal.records.documents import DocumentLimits
+from crew.journal.records.remembered.documents import DocumentLimits
 from crew.memory.words import Words
 
 

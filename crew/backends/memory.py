@@ -17,6 +17,7 @@ from crew.backends.memory_logs import (
     MemoryGrants,
     MemoryOutbox,
     MemorySchedules,
+    MemoryViewers,
 )
 from crew.backends.memory_people import MemoryPeople
 from crew.backends.memory_recall import MemoryRecall
@@ -80,6 +81,7 @@ class MemoryStore(OneProcess):
         self.grants = MemoryGrants()
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
+        self.viewers = MemoryViewers()
         self.chores = MemoryChores()
         self.core = MemoryCore(self._has_conversation)
         self.recall = MemoryRecall(

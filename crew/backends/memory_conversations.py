@@ -15,7 +15,6 @@ from crew.journal.records.conversations import (
     Summary,
     TitledBy,
 )
-from crew.journal.records.core import conversation_owner
 from crew.journal.records.exchanges import (
     Began,
     ExchangeEnd,
@@ -28,6 +27,7 @@ from crew.journal.records.exchanges import (
     summarised,
     titled,
 )
+from crew.journal.records.remembered.core import conversation_owner
 
 Place = tuple[str, str]
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from crew.journal.records.core import (
+from crew.journal.records.exchanges import ExchangeEnd
+from crew.journal.records.remembered.core import (
     KEPT_VERSIONS,
     CoreVersion,
     conversation_of,
     conversation_owner,
     filled,
 )
-from crew.journal.records.exchanges import ExchangeEnd
 
 
 class MemoryCore:

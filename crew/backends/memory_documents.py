@@ -9,8 +9,8 @@ from typing import Literal
 from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_vectors import MemoryVectors, Text
 from crew.journal.records.conversations import DUE, Chore
-from crew.journal.records.core import conversation_of
-from crew.journal.records.documents import (
+from crew.journal.records.remembered.core import conversation_of
+from crew.journal.records.remembered.documents import (
     WAITING,
     AddedDocument,
     DocumentLimits,
@@ -21,8 +21,8 @@ from crew.journal.records.documents import (
     best_passages,
     may_be,
 )
-from crew.journal.records.recall import SCORE_STEPS, weights_of, word_score
-from crew.journal.records.vectors import DEPTH, QueryVector
+from crew.journal.records.remembered.recall import SCORE_STEPS, weights_of, word_score
+from crew.journal.records.remembered.vectors import DEPTH, QueryVector
 
 # of a version: its numbers do not meet those of another
 MAX_PASSAGES = 1_000_000

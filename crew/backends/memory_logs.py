@@ -1,13 +1,15 @@
-"""Audit, grants, outbox and schedules of a store that ends with its process."""
+"""Audit, grants, outbox, schedules and viewers of a store that ends with its process."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import islice
 
 from crew.journal.records.audit import AuditAction, AuditEntry
 from crew.journal.records.grants import Grant
 from crew.journal.records.rows import Notice
 from crew.journal.records.schedules import ScheduleState
+from crew.journal.records.viewers import Viewer
 
 
 class MemoryAudit:
@@ -166,3 +168,25 @@ class MemorySchedules:
     async def forget(self, name: str) -> None:
         """See ScheduleLog."""
         self._states.pop(name, None)
+
+
+class MemoryViewers:
+    """See ViewerLog."""
+
+    def __init__(self) -> None:
+        self._viewers: dict[tuple[str, str], Viewer] = {}
+
+    async def announce(self, one: Viewer) -> None:
+        """See ViewerLog."""
+        for key, known in list(self._viewers.items()):
+            if known.until <= one.since:
+                del self._viewers[key]
+        key = one.run_id, one.viewer
+        since = self._viewers[key].since if key in self._viewers else one.since
+        self._viewers[key] = replace(one, since=since)
+
+    async def find(self, run_ids: Sequence[str], now: str) -> list[Viewer]:
+        """See ViewerLog."""
+        found = [one for one in self._viewers.values() if one.run_id in run_ids]
+        there = [one for one in found if one.until > now]
+        return sorted(there, key=lambda one: (one.since, one.viewer))

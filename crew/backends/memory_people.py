@@ -11,7 +11,7 @@ from crew.backends.memory_logs import MemoryAudit, MemoryGrants, MemoryOutbox
 from crew.backends.memory_recall import MemoryRecall
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.conversations import owner_of
-from crew.journal.records.people import Erasure, digest_of_user
+from crew.journal.records.remembered.people import Erasure, digest_of_user
 from crew.journal.records.rows import RunRow
 
 

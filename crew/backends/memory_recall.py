@@ -9,8 +9,8 @@ from crew.backends.memory_core import MemoryCore
 from crew.backends.memory_vectors import MemoryVectors, Text
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore, Conversation
-from crew.journal.records.core import conversation_of
-from crew.journal.records.recall import (
+from crew.journal.records.remembered.core import conversation_of
+from crew.journal.records.remembered.recall import (
     SCORE_STEPS,
     Addition,
     Lesson,
@@ -28,7 +28,7 @@ from crew.journal.records.recall import (
     word_score,
     worth,
 )
-from crew.journal.records.vectors import QueryVector
+from crew.journal.records.remembered.vectors import QueryVector
 from tools.text.folding import fold
 
 Place = tuple[str, str]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from crew.backends.memory_chores import MemoryChores
 from crew.journal.records.conversations import Chore
-from crew.journal.records.vectors import QueryVector, Unembedded, numbers_of, similarity
+from crew.journal.records.remembered.vectors import QueryVector, Unembedded, numbers_of, similarity
 
 # the owner, the collection, the number that the owner has once and never again, and the text
 Text = tuple[str, str, int, str]

@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 
-from crew.journal.records.documents import DocumentLimits
+from crew.journal.records.remembered.documents import DocumentLimits
 
 # of a conversation: no collection of a crew has this name
 IMAGES = "images"

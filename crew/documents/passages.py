@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from crew.journal.records.documents import WAITING, StoredDocument
+from crew.journal.records.remembered.documents import WAITING, StoredDocument
 from crew.journal.remembered.sources import ShownPassage
 
 

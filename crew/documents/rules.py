@@ -8,8 +8,8 @@ from crew.documents.cuts import CutRule
 from crew.documents.images import IMAGE_LIMITS, IMAGES, MAX_IMAGE_BYTES
 from crew.documents.reading.kinds import FileKind
 from crew.documents.reading.results import ReadRequest
-from crew.journal.records.core import Scope, owner_in
-from crew.journal.records.documents import DocumentLimits
+from crew.journal.records.remembered.core import Scope, owner_in
+from crew.journal.records.remembered.documents import DocumentLimits
 from crew.memory.words import Words
 
 MAX_PASSAGES = 50_000

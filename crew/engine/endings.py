@@ -24,8 +24,8 @@ from crew.journal.planned.parts import leading_branches
 from crew.journal.query import text_error
 from crew.journal.questions import PendingCall, Question, RestoredQuestion, question_text
 from crew.journal.records.conversations import Exchange, owner_of
-from crew.journal.records.core import CoreFill
 from crew.journal.records.exchanges import ChoreRules, ExchangeEnd
+from crew.journal.records.remembered.core import CoreFill
 from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.state import RunState

@@ -11,13 +11,14 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.audit import AuditLog
 from crew.journal.records.cluster import Cluster
 from crew.journal.records.conversations import ChoreLog, ConversationLog
-from crew.journal.records.core import CoreLog
-from crew.journal.records.documents import DocumentLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter, Totals
 from crew.journal.records.notices import Outbox
-from crew.journal.records.people import PeopleLog
-from crew.journal.records.recall import RecallLog
+from crew.journal.records.remembered.core import CoreLog
+from crew.journal.records.remembered.documents import DocumentLog
+from crew.journal.records.remembered.people import PeopleLog
+from crew.journal.records.remembered.recall import RecallLog
+from crew.journal.records.remembered.vectors import VectorLog
 from crew.journal.records.revisions import RevisionLog
 from crew.journal.records.rows import (
     PAGE,
@@ -38,7 +39,7 @@ from crew.journal.records.rows import (
 from crew.journal.records.schedules import ScheduleLog
 from crew.journal.records.spent.budgets import BudgetLog
 from crew.journal.records.spent.costs import CostLog
-from crew.journal.records.vectors import VectorLog
+from crew.journal.records.viewers import ViewerLog
 
 
 class RunLog(Protocol):
@@ -302,6 +303,11 @@ class RunStore(RunLog, Cancellations, Purging, Cluster, Restoring, StoreHealth, 
     @property
     def schedules(self) -> ScheduleLog:
         """How far each schedule has come."""
+        ...
+
+    @property
+    def viewers(self) -> ViewerLog:
+        """Who looks at runs that wait."""
         ...
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from agents.outputs.answers import check_answer, texts_of
 from agents.outputs.schema import KINDS, Field
 from agents.tokenizing.tokens import ESTIMATE
 from crew.journal.query import text_error
-from crew.journal.records.core import ChangedBy, CoreValue, CoreVersion, Scope
+from crew.journal.records.remembered.core import ChangedBy, CoreValue, CoreVersion, Scope
 
 # of one call
 MAX_EDITS = 20

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from crew.journal.query import text_error
-from crew.journal.records.recall import (
+from crew.journal.records.remembered.recall import (
     DAY_SECONDS,
     Addition,
     RecallItem,

@@ -6,13 +6,17 @@ import { age, button, clock, element, json, seconds, sendOnEnter, visible } from
 import { t } from "./words.js";
 
 const TICK_MILLIS = 5000;
+// what this page calls itself
+const VIEWER = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const WORDS = { form: { approve: "send the form" }, restored: { approve: "Go on with the run", deny: "End the run" } };
 const REMEMBER = { run: "approve this tool for the rest of this run", always: "approve this call in all runs" };
 
 // `waiting`: the metadata of a `pause` event, with who asks and since when; `told`: after an answer
-export function askingCard(runId, waiting, told) {
+// `looks`: whether it is looked at now, so that others see it; a card is shown who else does
+export function askingCard(runId, waiting, told, { looks = () => true, viewers = [] } = {}) {
   const node = element("section", { className: "asking", ariaLabel: `${waiting.agent} ${t("asks")}` });
-  node.append(element("header", {}, element("b", {}, `${waiting.agent} ${t("asks")}`), timesOf(waiting)));
+  const others = othersOf(runId, looks, viewers);
+  node.append(element("header", {}, element("b", {}, `${waiting.agent} ${t("asks")}`), timesOf(waiting), others.node));
   const shown = (waiting.calls ?? []).map((asked) => new Asked(asked, waiting));
   node.append(...shown.map((one) => one.node));
   const send = async (body) => {
@@ -22,18 +26,39 @@ export function askingCard(runId, waiting, told) {
   if (waiting.question) node.append(decisionsOf(waiting, shown, `${runId}/${waiting.seq}`, send));
   // by words a plan is made anew, a few times
   if (!waiting.question || waiting.words_left) node.append(wordsOf(send));
-  return node;
+  return { node, others };
+}
+
+// again and again while a node is on the page
+function ticking(node, act) {
+  act();
+  const timer = setInterval(() => (node.isConnected ? act() : clearInterval(timer)), TICK_MILLIS);
+}
+
+// who else has this open now
+function othersOf(runId, looks, viewers) {
+  const node = element("small", { className: "viewers" });
+  const show = (all) => {
+    const names = new Set(all.filter(({ viewer }) => viewer !== VIEWER).map(({ name }) => visible(name) || t("another page")));
+    node.textContent = names.size ? `${[...names].join(", ")}: ${t("looks at it now, too")}` : "";
+  };
+  show(viewers);
+  ticking(node, async () => {
+    if (document.hidden || !looks()) return;
+    // that nobody knows who looks keeps nobody from answering
+    const answer = await post(`/runs/${runId}/viewers`, { viewer: VIEWER }).catch(() => null);
+    if (answer) show((await answer.json()).viewers);
+  });
+  return { node, show };
 }
 
 function timesOf({ since, answer_until: until }) {
   const node = element("small");
-  const tell = () => {
+  ticking(node, () => {
     const parts = [`${t("waits")} ${age(since)}`];
     if (until) parts.push(`${t("answer within")} ${seconds(Math.max(0, (new Date(until) - Date.now()) / 1000))}`);
     node.textContent = parts.join(" · ");
-  };
-  tell();
-  const timer = setInterval(() => (node.isConnected ? tell() : clearInterval(timer)), TICK_MILLIS);
+  });
   return node;
 }
 

@@ -224,7 +224,7 @@ export class Talk {
 
   pause(event, data) {
     const waiting = { ...data, agent: event.agent, since: event.timestamp };
-    const card = askingCard(this.runId, waiting, () => this.onAnswer());
+    const card = askingCard(this.runId, waiting, () => this.onAnswer()).node;
     this.waiting = this.add(null, card);
     for (const one of data.calls ?? []) this.tools.set(callOf(one), one.tool);
   }

@@ -27,6 +27,7 @@ const VIETNAMESE = {
   "half of them within": "một nửa trong", within: "trong", "Export as a page": "Xuất thành trang",
   running: "đang chạy", paused: "đang chờ", completed: "hoàn thành", failed: "thất bại", cancelled: "đã huỷ",
   Runs: "Lượt chạy", Inbox: "Hộp thư", Crew: "Đội", "Ask the crew": "Hỏi đội", Start: "Bắt đầu", Answer: "Trả lời",
+  "looks at it now, too": "cũng đang xem", "another page": "một trang khác",
   "Nobody waits for you.": "Không ai chờ bạn.", "No runs.": "Không có lượt chạy nào.", more: "thêm", tokens: "token",
   approve: "đồng ý", deny: "từ chối", done: "đã làm xong", retry: "làm lại", skip: "bỏ qua", "send the form": "gửi biểu mẫu", "Go on with the run": "Chạy tiếp", "End the run": "Kết thúc lượt chạy",
   "The database was restored from a backup of": "Cơ sở dữ liệu được khôi phục từ bản sao lưu lúc",

@@ -33,18 +33,16 @@ from server.http.endpoints.explored import EXPLORED
 from server.http.endpoints.rehearsed import checked, kept, replays, why
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.endpoints.spent import budgets, costs
+from server.http.endpoints.waiting import WAITING
 from server.http.openapi import answers
 from server.http.openapi.costs import BudgetsAnswer, CostsAnswer, PotAnswer
 from server.http.openapi.parameters import (
     AFTER,
     AGENT,
-    ASKED_TOOL,
     EVENT_PARAMETERS,
     FLAG,
-    INBOX_LIMIT,
     KEY,
     LIMIT,
-    OWNER,
     PROMPTS,
     RUN_PARAMETERS,
     STREAM_PARAMETERS,
@@ -169,18 +167,7 @@ OPERATIONS = (
         query_parameter("limit", "So many at most.", **LIMIT),
         AFTER,
     ),
-    get_operation(
-        f"{API}/inbox",
-        "read",
-        lists.list_inbox,
-        answers.InboxAnswer,
-        (404, 503),
-        AGENT,
-        OWNER,
-        ASKED_TOOL,
-        query_parameter("limit", "So many at most.", **INBOX_LIMIT),
-        AFTER,
-    ),
+    *WAITING,
     *EXPLORED,
     get_operation(RUN, "read", runs.show_run, answers.RunAnswer, (404, 503)),
     ApiOperation(

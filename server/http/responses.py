@@ -7,10 +7,11 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from crew.journal.records.conversations import Conversation, Exchange, Summary
-from crew.journal.records.core import CoreVersion
-from crew.journal.records.documents import FoundPassage, StoredDocument
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.core import CoreVersion
+from crew.journal.records.remembered.documents import FoundPassage, StoredDocument
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.records.rows import RunRow
+from crew.journal.records.viewers import Viewer
 from crew.journal.said import Said, describe_attached
 from crew.journal.wire import RunEvent, result_of
 
@@ -67,6 +68,18 @@ def describe_waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
             # it had a deadline before its database was restored
             waiting.pop("answer_until", None)
     return {**describe_listed_run(row), "waiting": waiting}
+
+
+def describe_viewers(viewers: Sequence[Viewer]) -> list[dict[str, Any]]:
+    """Return who looks at a run."""
+    return [{"viewer": one.viewer, "name": one.name, "since": one.since} for one in viewers]
+
+
+def describe_inbox_run(
+    row: RunRow, pause: RunEvent | None, viewers: Sequence[Viewer]
+) -> dict[str, Any]:
+    """Return a run of the inbox, with who looks at it now."""
+    return {**describe_waiting_run(row, pause), "viewers": describe_viewers(viewers)}
 
 
 def describe_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from crew.journal.events import (
 )
 from crew.journal.planned.events import PlanEnded, TaskEnded
 from crew.journal.records.conversations import ChoreKind
-from crew.journal.records.core import ChangedBy
+from crew.journal.records.remembered.core import ChangedBy
 from crew.journal.remembered.events import (
     DocumentsSearched,
     MemoryChanged,

@@ -15,7 +15,7 @@ from statistics import quantiles
 
 from crew import Crew, Query, Runs, load_crew
 from crew.database import open_store
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.recall import RecallItem
 from crew.runs.chores.chores import Chores
 from tests.bench.stored_memory import NOW, Sentences
 from tests.support.crews import write_crew

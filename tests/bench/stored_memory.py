@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from crew.database import open_store
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.store import RunStore
 from crew.memory.recall import RecallRule
 from crew.memory.words import Words

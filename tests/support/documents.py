@@ -10,7 +10,7 @@ from crew.documents.cuts import CutRule
 from crew.documents.reading.kinds import kind_of_file
 from crew.documents.reading.reader import PROGRAM, read_file
 from crew.documents.reading.results import ReadRequest, ReadText
-from crew.journal.records.documents import StoredDocument
+from crew.journal.records.remembered.documents import StoredDocument
 from crew.runs.chores.chores import Chores, Counts
 from crew.runs.chores.documents import CountDocuments
 from tests.support.crews import write_crew

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crew import MemoryStore, Query, Runs, load_crew
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.store import RunStore
 from crew.runs.chores.chores import Chores, Counts
 from tests.support.crews import write_crew

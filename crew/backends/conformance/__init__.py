@@ -49,6 +49,7 @@ from crew.backends.conformance.upkeep import (
     processes_know_of_each_others_listeners,
     schedules_are_taken_further_by_one,
     the_store_says_whether_it_can_be_written,
+    viewers_are_known_until_they_end,
     where_runs_are_is_known,
 )
 from crew.backends.conformance.vectors import CHECKS as VECTORS
@@ -102,6 +103,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     notices_are_kept_until_they_are_sent,
     # ScheduleLog
     schedules_are_taken_further_by_one,
+    # ViewerLog
+    viewers_are_known_until_they_end,
     # ConversationLog, ChoreLog
     *CONVERSATIONS,
     *CORE,

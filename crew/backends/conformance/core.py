@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from crew.backends.conformance.conversations import begin_conversation, continue_run, ended, start
 from crew.backends.conformance.samples import DAY
-from crew.journal.records.core import KEPT_VERSIONS, CoreFill, CoreVersion
+from crew.journal.records.remembered.core import KEPT_VERSIONS, CoreFill, CoreVersion
 from crew.journal.store import RunStore
 
 AT, ANN, EVE = DAY.format(1), "user:ann", "user:eve"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from crew.backends.conformance.conversations import begin_conversation, start
 from crew.backends.conformance.samples import DAY
 from crew.journal.records.conversations import Chore, owner_of
-from crew.journal.records.core import conversation_owner
-from crew.journal.records.documents import (
+from crew.journal.records.remembered.core import conversation_owner
+from crew.journal.records.remembered.documents import (
     DocumentLimits,
     DocumentSearch,
     FoundPassage,

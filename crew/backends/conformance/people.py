@@ -10,7 +10,7 @@ from crew.journal.records.audit import AuditEntry
 from crew.journal.records.conversations import Chore
 from crew.journal.records.grants import Grant
 from crew.journal.records.listing import RunFilter
-from crew.journal.records.people import Erasure, digest_of_user
+from crew.journal.records.remembered.people import Erasure, digest_of_user
 from crew.journal.records.rows import Write
 from crew.journal.store import RunStore
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from crew.backends.conformance.conversations import begin_conversation, continue_run, ended, start
 from crew.backends.conformance.samples import DAY
 from crew.journal.errors import StoreError
-from crew.journal.records.core import CoreVersion
-from crew.journal.records.recall import (
+from crew.journal.records.remembered.core import CoreVersion
+from crew.journal.records.remembered.recall import (
     Addition,
     Lesson,
     RecallItem,

@@ -29,6 +29,7 @@ from crew.journal.records.rows import (
     Write,
 )
 from crew.journal.records.schedules import ScheduleState
+from crew.journal.records.viewers import Viewer
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
@@ -239,3 +240,19 @@ async def schedules_are_taken_further_by_one(store: RunStore) -> None:
     await store.schedules.forget("c:none")
     assert not await store.schedules.move("c:è", first, 2)
     assert await store.schedules.states() == {"c:other": (second, 1)}
+
+
+async def viewers_are_known_until_they_end(store: RunStore) -> None:
+    """Check that those who look at a run are known, since their first time, until they end."""
+    ann = Viewer("r1", "v1", "ann", DAY.format(1), DAY.format(3))
+    bo = Viewer("r2", "v2", "bo", DAY.format(2), DAY.format(4))
+    for one in (ann, bo, replace(ann, since=DAY.format(2), until=DAY.format(5))):
+        await store.viewers.announce(one)
+    known = replace(ann, until=DAY.format(5))
+    assert await store.viewers.find(["r1", "r2", "r3"], DAY.format(3)) == [known, bo]
+    assert await store.viewers.find(["r1", "r2"], DAY.format(4)) == [known]
+    assert await store.viewers.find(["r2"], DAY.format(4)) == []
+    # who comes back is there since then
+    back = replace(ann, since=DAY.format(6), until=DAY.format(7))
+    await store.viewers.announce(back)
+    assert await store.viewers.find(["r1", "r2"], DAY.format(1)) == [back]

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from crew.backends.conformance import documents, recall
 from crew.backends.conformance.samples import DAY
-from crew.journal.records.documents import DocumentSearch
-from crew.journal.records.recall import Search
-from crew.journal.records.vectors import QueryVector, VectorLog
+from crew.journal.records.remembered.documents import DocumentSearch
+from crew.journal.records.remembered.recall import Search
+from crew.journal.records.remembered.vectors import QueryVector, VectorLog
 from crew.journal.store import RunStore
 
 ANN, EVE = "user:ann", "user:eve"

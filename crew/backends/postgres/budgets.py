@@ -2,7 +2,7 @@
 
 from pydantic_core import to_json
 
-from crew.backends.sql.budgets import SqlBudgets, pot_state
+from crew.backends.sql.spent.budgets import SqlBudgets, pot_state
 from crew.backends.sql.statements import sql
 from crew.journal.records.spent.budgets import Reservation, Reserved
 

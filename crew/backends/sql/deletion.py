@@ -7,7 +7,7 @@ from crew.backends.sql.remembered.items import delete_recall
 from crew.backends.sql.remembered.versions import remove_all
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
-from crew.journal.records.core import conversation_owner
+from crew.journal.records.remembered.core import conversation_owner
 
 RUNS = sql(
     "SELECT run_id FROM crew_runs WHERE conversation_owner = $1 AND conversation_id = $2 FOR UPDATE"

@@ -6,10 +6,8 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 
 from crew.backends.sql.audit import SqlAudit
-from crew.backends.sql.budgets import SqlBudgets
 from crew.backends.sql.chores import SqlChores
 from crew.backends.sql.conversations import SqlConversations
-from crew.backends.sql.costs import SqlCosts
 from crew.backends.sql.deletion import delete_runs
 from crew.backends.sql.grants import SqlGrants
 from crew.backends.sql.listing import has_status, select_counted, select_rows
@@ -22,8 +20,11 @@ from crew.backends.sql.remembered.vectors import OF_DOCUMENTS, OF_RECALL, SqlVec
 from crew.backends.sql.revisions import SqlRevisions
 from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.searching import select_found
+from crew.backends.sql.spent.budgets import SqlBudgets
+from crew.backends.sql.spent.costs import SqlCosts
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
+from crew.backends.sql.viewers import SqlViewers
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.listing import ALL_RUNS, CountedRun, RunFilter, Totals, listed_answer
 from crew.journal.records.rows import (
@@ -97,6 +98,7 @@ class SqlRuns:
         self.grants = SqlGrants(database)
         self.outbox = SqlOutbox(database)
         self.schedules = SqlSchedules(database)
+        self.viewers = SqlViewers(database)
         self.revisions = SqlRevisions(database)
 
     async def release(self, run_id: str, epoch: int) -> None:

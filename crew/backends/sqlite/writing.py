@@ -4,9 +4,9 @@ import sqlite3
 
 from crew.backends.sql.audit import insert_entry
 from crew.backends.sql.conversations import begin_exchange, end_exchange
-from crew.backends.sql.costs import insert_calls
 from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.runs import IDEMPOTENCY_RECORD
+from crew.backends.sql.spent.costs import insert_calls
 from crew.backends.sqlite.database import do_steps
 from crew.journal.errors import LostEvents, LostRun
 from crew.journal.records.conversations import owner_of

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from crew.config.keys.embeddings import EmbeddingsConfig
 from crew.documents.reading.kinds import FILE_KINDS, OFFICE_KINDS, FileKind
-from crew.journal.records.core import Scope
+from crew.journal.records.remembered.core import Scope
 from tools.schemas.yaml_shape import Shape, between_keys
 
 PLAIN_KINDS = [one for one in FILE_KINDS if one not in OFFICE_KINDS]

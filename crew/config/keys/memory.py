@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from crew.config.keys.embeddings import EmbeddingsConfig
-from crew.journal.records.core import ChangedBy, Scope
+from crew.journal.records.remembered.core import ChangedBy, Scope
 from crew.memory.recall import Teacher
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, between_keys, resolve
 

@@ -9,7 +9,7 @@ from agents.model import ShownImage
 from crew.documents.images import IMAGES
 from crew.engine.context.sources import Look
 from crew.journal.errors import StoreError
-from crew.journal.records.core import owner_in
+from crew.journal.records.remembered.core import owner_in
 
 
 async def load_attached(look: Look, attached: Sequence[Attachment]) -> Loaded:

@@ -6,7 +6,7 @@ from agents.context.plan import ContextPlan
 from agents.marks import quote_member_marks
 from crew.engine.context.sources import Look
 from crew.journal.query import Query
-from crew.journal.records.core import owner_in
+from crew.journal.records.remembered.core import owner_in
 from crew.memory.core import CoreRule, block_text, value_of
 
 

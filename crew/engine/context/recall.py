@@ -6,7 +6,7 @@ from agents.context.plan import ContextPlan
 from crew.engine.context.sources import Look
 from crew.engine.memory.finding import Finder, Within
 from crew.journal.query import Query
-from crew.journal.records.core import owner_in
+from crew.journal.records.remembered.core import owner_in
 from crew.memory.recall import item_line, touched_ids
 from tools.clock import rfc3339
 

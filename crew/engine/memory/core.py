@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from crew.engine.masking import masked_data
 from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
-from crew.journal.records.core import CoreValue, CoreVersion
+from crew.journal.records.remembered.core import CoreValue, CoreVersion
 from crew.memory.core import CoreError, CoreRule, block_text, checked, edited, value_of
 from tools.clock import rfc3339
 from tools.errors import TemporaryError

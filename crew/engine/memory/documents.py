@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from crew.documents.passages import document_line, newest_names, passage_text
 from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
-from crew.journal.records.documents import WAITING, DocumentSearch, StoredDocument
+from crew.journal.records.remembered.documents import WAITING, DocumentSearch, StoredDocument
 from crew.journal.remembered.events import DocumentsSearched, DocumentsShown
 from crew.journal.remembered.sources import ShownPassage, numbered
 from tools.errors import PermanentError, TemporaryError

@@ -10,9 +10,9 @@ from agents.model import EmitModelEvent
 from crew.assembly.embedders import OF_RECALL, Embedding
 from crew.crew import Crew
 from crew.journal.errors import StoreError
-from crew.journal.records.documents import DocumentSearch, FoundPassage
-from crew.journal.records.recall import RecallItem, Search
-from crew.journal.records.vectors import DEPTH, QueryVector, fused
+from crew.journal.records.remembered.documents import DocumentSearch, FoundPassage
+from crew.journal.records.remembered.recall import RecallItem, Search
+from crew.journal.records.remembered.vectors import DEPTH, QueryVector, fused
 from crew.journal.store import RunStore
 from tools.clock import Clock
 

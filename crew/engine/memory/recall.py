@@ -2,7 +2,7 @@
 
 from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.remembered.events import MemorySearched
 from crew.memory.recall import (
     RecallError,

@@ -8,7 +8,7 @@ from crew.engine.masking import EmitTurnEvent
 from crew.engine.memory.counting import counting_of_run
 from crew.engine.memory.finding import Finder, patient_finder
 from crew.journal.errors import StoreError
-from crew.journal.records.core import Scope, owner_in
+from crew.journal.records.remembered.core import Scope, owner_in
 from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefused, Refusal
 from crew.journal.replay import tool_outputs
 from crew.journal.said import PASTED, proves, words_of_person

@@ -17,7 +17,7 @@ from crew.journal.records.conversations import (
     Summary,
     TitledBy,
 )
-from crew.journal.records.core import CoreFill
+from crew.journal.records.remembered.core import CoreFill
 from tools.clock import rfc3339
 
 # runs that may wait for the one that is at work

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from crew.backends.memory import MemoryStore
 from crew.journal.records.conversations import Conversation, Exchange, Summary, owner_of
-from crew.journal.records.core import CoreVersion, Scope, owner_in
 from crew.journal.records.exchanges import copy_of
+from crew.journal.records.remembered.core import CoreVersion, Scope, owner_in
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 

@@ -8,8 +8,8 @@ from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_core import MemoryCore
 from crew.backends.memory_recall import MemoryRecall
 from crew.journal.events import StoredEvent
-from crew.journal.records.core import Scope, owner_in
-from crew.journal.records.recall import RecallItem, Search
+from crew.journal.records.remembered.core import Scope, owner_in
+from crew.journal.records.remembered.recall import RecallItem, Search
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 

@@ -15,7 +15,7 @@ from crew.journal.events import (
     RunStarted,
 )
 from crew.journal.questions import RestoredQuestion
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore

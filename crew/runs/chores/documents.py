@@ -14,8 +14,8 @@ from crew.documents.reading.results import ReadPiece, ReadText
 from crew.documents.rules import CollectionRule
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
-from crew.journal.records.core import user_behind
-from crew.journal.records.documents import WAITING, Passage, StoredDocument
+from crew.journal.records.remembered.core import user_behind
+from crew.journal.records.remembered.documents import WAITING, Passage, StoredDocument
 from crew.runs.chores.helpers import emit_of, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.runs import Runs

@@ -4,7 +4,7 @@ from agents.errors import ModelError
 from agents.model import EmitModelEvent, VectorModel
 from crew.engine.memory.counting import counting
 from crew.journal.records.conversations import Chore
-from crew.journal.records.core import user_behind
+from crew.journal.records.remembered.core import user_behind
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.memory.vectors import log_of
 from crew.runs.runs import Runs

@@ -3,8 +3,8 @@
 import contextlib
 
 from crew.journal.records.conversations import Chore
-from crew.journal.records.core import conversation_of, conversation_owner, user_in
 from crew.journal.records.listing import RunFilter
+from crew.journal.records.remembered.core import conversation_of, conversation_owner, user_in
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.errors import RunEnded, UnknownConversation, UnknownRun
 from crew.runs.runs import Runs

@@ -12,7 +12,7 @@ from agents.helper import Helper
 from agents.model import EmitModelEvent, Meter
 from crew.engine.endings import summary_block
 from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
-from crew.journal.records.core import user_in
+from crew.journal.records.remembered.core import user_in
 from crew.journal.said import proves
 from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork

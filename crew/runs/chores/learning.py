@@ -8,8 +8,8 @@ from agents.helper import Helper
 from crew.crew import Crew
 from crew.engine.masking import masked_data
 from crew.journal.records.conversations import Chore, Conversation, Exchange
-from crew.journal.records.core import CoreVersion, owner_in, user_in
-from crew.journal.records.recall import Lesson, RecallItem
+from crew.journal.records.remembered.core import CoreVersion, owner_in, user_in
+from crew.journal.records.remembered.recall import Lesson, RecallItem
 from crew.journal.replay import tool_outputs
 from crew.journal.said import PASTED
 from crew.memory.core import CoreRule, block_text, value_of

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from crew.journal.query import text_error
 from crew.journal.records.conversations import Exchange
-from crew.journal.records.core import CoreValue, CoreVersion
-from crew.journal.records.recall import Addition, RecallItem
+from crew.journal.records.remembered.core import CoreValue, CoreVersion
+from crew.journal.records.remembered.recall import Addition, RecallItem
 from crew.journal.remembered.events import Refusal
 from crew.journal.said import proves
 from crew.memory.core import CoreError, CoreRule, checked, edited, value_of

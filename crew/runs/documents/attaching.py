@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from agents.messages import Attachment
 from crew.documents.images import IMAGE_LIMITS, IMAGES
 from crew.documents.names import new_document_id
-from crew.journal.records.core import owner_in
-from crew.journal.records.documents import StoredDocument
+from crew.journal.records.remembered.core import owner_in
+from crew.journal.records.remembered.documents import StoredDocument
 from crew.runs.documents.library import DocumentLibrary, digest_of_bytes
 from crew.runs.errors import AttachmentRefused, DocumentRefused
 from tools.clock import rfc3339

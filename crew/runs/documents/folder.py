@@ -12,7 +12,7 @@ from crew.documents.names import NameRefused, checked_name, new_document_id
 from crew.documents.reading.kinds import UnknownKind, kind_of_file
 from crew.documents.rules import CollectionRule
 from crew.journal.records.conversations import CREW_OWNER
-from crew.journal.records.documents import StoredDocument
+from crew.journal.records.remembered.documents import StoredDocument
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 

@@ -11,8 +11,8 @@ from crew.documents.reading.kinds import UnknownKind, kind_of_file
 from crew.documents.rules import IMAGES_RULE, CollectionRule
 from crew.engine.memory.counting import counting
 from crew.engine.memory.finding import patient_finder
-from crew.journal.records.core import owner_in
-from crew.journal.records.documents import DocumentSearch, FoundPassage, StoredDocument
+from crew.journal.records.remembered.core import owner_in
+from crew.journal.records.remembered.documents import DocumentSearch, FoundPassage, StoredDocument
 from crew.journal.store import RunStore
 from crew.runs.documents.folder import sync_folder
 from crew.runs.errors import DocumentRefused, UnknownConversation, UnknownDocument

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from crew.crew import Crew
 from crew.engine.masking import masked_data
-from crew.journal.records.core import CoreVersion, conversation_of, owner_in
+from crew.journal.records.remembered.core import CoreVersion, conversation_of, owner_in
 from crew.journal.store import RunStore
 from crew.memory.core import CoreError, CoreRule, checked, value_of
 from crew.runs.errors import BlockRefused, StaleVersion, UnknownBlock, UnknownConversation

@@ -9,8 +9,8 @@ from pydantic_core import from_json
 
 from crew.documents.images import IMAGES
 from crew.journal.records.conversations import owner_of
-from crew.journal.records.core import conversation_owner
 from crew.journal.records.listing import RunFilter
+from crew.journal.records.remembered.core import conversation_owner
 from crew.journal.records.rows import PAGE
 from crew.journal.store import RunStore
 from crew.runs.conversations.conversations import all_exchanges

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from crew.crew import Crew
 from crew.journal.records.conversations import Chore, owner_of
-from crew.journal.records.people import Erasure, digest_of_user
+from crew.journal.records.remembered.people import Erasure, digest_of_user
 from crew.journal.store import RunStore
 from crew.runs.memory.core import CoreMemory
 from crew.runs.memory.recall import RecallMemory

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from crew.crew import Crew
 from crew.engine.memory.counting import counting
 from crew.engine.memory.finding import patient_finder
-from crew.journal.records.core import owner_in
-from crew.journal.records.recall import RecallItem, Remembered
+from crew.journal.records.remembered.core import owner_in
+from crew.journal.records.remembered.recall import RecallItem, Remembered
 from crew.journal.store import RunStore
 from crew.memory.recall import (
     RecallError,

@@ -2,7 +2,7 @@
 
 from crew.crew import Crew
 from crew.journal.errors import StoreError
-from crew.journal.records.vectors import VectorLog
+from crew.journal.records.remembered.vectors import VectorLog
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 

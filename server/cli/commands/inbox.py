@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,9 @@ from server.cli.opening import open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.served.runs import show_served_inbox
-from server.cli.view.listed import print_waiting
-from server.http.responses import describe_waiting_run
-from tools.clock import SYSTEM_CLOCK
+from server.cli.view.listed import print_viewers, print_waiting
+from server.http.responses import describe_inbox_run
+from tools.clock import SYSTEM_CLOCK, rfc3339
 from tools.text.texts import visible_json
 
 # runs in one look at the store
@@ -60,25 +61,27 @@ async def _show(store: RunStore, folder: Path, *, as_document: bool) -> int:
     after: str | None = None
     try:
         while rows := await store.rows(RunFilter("paused"), PAGE, after, oldest_first=True):
+            looking = await store.viewers.find([row.run_id for row in rows], rfc3339(store.now()))
             for row in rows:
                 count += 1
                 pause = await reader.pause_of(row)
+                viewers = [one for one in looking if one.run_id == row.run_id]
                 if as_document:
-                    print(
-                        visible_json(
-                            json.dumps(describe_waiting_run(row, pause), ensure_ascii=False)
-                        )
-                    )
+                    shown = describe_inbox_run(row, pause, viewers)
+                    print(visible_json(json.dumps(shown, ensure_ascii=False)))
                 elif pause is not None:
-                    _print(console, folder, row, pause)
+                    _print(console, folder, row, pause, [one.name for one in viewers])
             after = rows[-1].run_id
         return count
     finally:
         await store.aclose()
 
 
-def _print(console: Console, folder: Path, row: RunRow, pause: RunEvent) -> None:
+def _print(
+    console: Console, folder: Path, row: RunRow, pause: RunEvent, viewers: Sequence[str]
+) -> None:
     view = print_waiting(console, row.run_id, row.query, row.answer, pause)
+    print_viewers(console, viewers)
     for command in answer_commands(folder, row.run_id, view.question, view.calls):
         console.print(f"  {escape(command)}", soft_wrap=True)
     console.print()

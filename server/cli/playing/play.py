@@ -8,7 +8,7 @@ import anyio
 
 from crew.errors import CrewError
 from crew.journal.query import Answer, Query, Source
-from crew.journal.records.people import Erasure
+from crew.journal.records.remembered.people import Erasure
 from crew.journal.records.rows import RunRow
 from crew.runs.chores.chores import Chores
 from crew.runs.chores.documents import DOCUMENTS_LANE

@@ -16,7 +16,7 @@ from crew.crew import Crew
 from crew.journal.events import RunResumed, StoredEvent
 from crew.journal.query import Decision
 from crew.journal.records.conversations import owner_of
-from crew.journal.records.core import owner_in
+from crew.journal.records.remembered.core import owner_in
 from crew.journal.records.rows import PAGE, Record, RunRow, Write
 from crew.journal.replay import read_event
 from crew.journal.store import RunStore

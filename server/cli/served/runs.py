@@ -10,7 +10,7 @@ from rich.console import Console
 from crew.journal.wire import RunEvent
 from server.cli.exits import Exit, fail
 from server.cli.served.api import Api, fail_for, run_path
-from server.cli.view.listed import print_listed, print_waiting
+from server.cli.view.listed import print_listed, print_viewers, print_waiting
 from server.cli.view.output import Output
 from server.client.errors import ClientError
 from tools.text.texts import visible_json
@@ -87,6 +87,8 @@ def show_served_inbox(api: Api, *, as_document: bool) -> int:
                 facts = {key: value for key, value in waiting.items() if key != "agent"}
                 pause = RunEvent("pause", None, waiting["agent"], "", waiting["since"], facts, "")
                 print_waiting(console, run["run_id"], run["query"], run["answer"], pause)
+                # an older server does not say it
+                print_viewers(console, [one["name"] for one in run.get("viewers", ())])
                 where = f"{api.client.url}/runs/{run['run_id']}"
                 console.print(f"  answer it at {where}", soft_wrap=True)
                 console.print()

@@ -1,7 +1,7 @@
 """Runs in a list, and what one of them waits for."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -39,3 +39,10 @@ def print_waiting(
     view = RunView(console)
     view.show(pause)
     return view
+
+
+def print_viewers(console: Console, names: Sequence[str]) -> None:
+    """Print who looks at a paused run now; a page without a token has no name."""
+    if names:
+        who = ", ".join(sorted({name or "a page of the console" for name in names}))
+        console.print(f"  [yellow]{escape(visible(who))}: looks at it now[/]", soft_wrap=True)

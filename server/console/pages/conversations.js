@@ -113,7 +113,7 @@ class ConversationPage {
     if (state === this.shownOpen) return;
     const { waiting = null } = one?.status === "paused" ? await get(`/runs/${one.run_id}`, { signal: this.signal }) : {};
     this.shownOpen = state;
-    const cards = waiting ? [element("li", {}, askingCard(one.run_id, waiting, () => this.fill()))] : [];
+    const cards = waiting ? [element("li", {}, askingCard(one.run_id, waiting, () => this.fill()).node)] : [];
     // who uses the keyboard goes on with the next question, or with the next query
     const held = this.open.contains(document.activeElement);
     this.open.replaceChildren(...(one ? exchange(one, this.place) : []), ...cards);

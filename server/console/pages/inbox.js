@@ -11,7 +11,8 @@ const LOOK_MILLIS = 5000;
 export async function inboxPage({ signal, title, waiting, crew }) {
   title(t("Inbox"));
   const filters = filtersOf(crew, () => fill().catch(() => {}));
-  const cards = new Map(); // by run and pause: its card, so that what is being written stays
+  // by run and pause: its card, so that what is being written stays, and who else looks at it
+  const cards = new Map();
   const list = element("ol", { className: "inbox" });
   const none = element("p", {}, t("Nobody waits for you."));
   const more = element("p", {}, t("More runs wait; they come when some of these are answered."));
@@ -20,7 +21,7 @@ export async function inboxPage({ signal, title, waiting, crew }) {
     const { runs, next } = await get(`/inbox?${new URLSearchParams({ ...given, limit: 100 })}`, { signal });
     const shown = runs.filter((run) => run.waiting);
     const keys = new Set(shown.map(keyOf));
-    for (const [key, card] of cards) {
+    for (const [key, { card }] of cards) {
       if (!keys.has(key)) {
         // who uses the keyboard goes on with the next one
         const next = card.contains(document.activeElement) ? card.nextElementSibling ?? card.previousElementSibling : null;
@@ -32,8 +33,9 @@ export async function inboxPage({ signal, title, waiting, crew }) {
     for (const run of shown) {
       if (!cards.has(keyOf(run))) {
         cards.set(keyOf(run), cardOf(run, fill));
-        list.append(cards.get(keyOf(run)));
+        list.append(cards.get(keyOf(run)).card);
       }
+      cards.get(keyOf(run)).others?.show(run.viewers);
     }
     none.hidden = shown.length > 0;
     more.hidden = next === null;
@@ -70,12 +72,15 @@ function cardOf(run, fill) {
   const card = element("li", {}, head);
   try {
     if (run.answer) card.append(markdown(run.answer));
-    card.append(askingCard(run.run_id, run.waiting, fill));
+    const looks = () => card.matches(":focus-within, :hover");
+    const { node, others } = askingCard(run.run_id, run.waiting, fill, { looks, viewers: run.viewers });
+    card.append(node);
+    return { card, others };
   } catch (error) {
     console.error(run, error);
     card.append(element("p", { className: "error" }, `${t("This cannot be shown")}: ${error.message}`));
+    return { card };
   }
-  return card;
 }
 
 function notifying() {

@@ -1,6 +1,5 @@
-"""Lists of runs: all of them, and those that wait for a person."""
+"""Lists of runs."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
@@ -15,7 +14,7 @@ from server.http.bodies import NO_TIME
 from server.http.callers.rights import caller_of, own_run
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters
-from server.http.responses import JsonResponse, describe_listed_run, describe_waiting_run
+from server.http.responses import JsonResponse, describe_listed_run
 from server.http.services import services_of
 
 TIME_PARAMETERS = ("since", "until")
@@ -30,7 +29,7 @@ async def list_runs(request: Request) -> Response:
     """
     given = parse_parameters(request)
     wanted = filter_of(request, given)
-    page, following = await _page(request, given, wanted)
+    page, following = await page_of(request, given, wanted)
     document: dict[str, Any] = {
         "runs": [describe_listed_run(row) for row in page],
         "next": following,
@@ -41,30 +40,7 @@ async def list_runs(request: Request) -> Response:
     return JsonResponse(document)
 
 
-async def list_inbox(request: Request) -> Response:
-    """Answer GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
-
-    Takes `agent_id`, `owner`, `tool` (a call of it is to be decided; a page may then have fewer),
-    `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
-    """
-    given = parse_parameters(request)
-    of = {"agent_id": given.get("agent_id"), "owner": given.get("owner")}
-    wanted = filter_of(request, {"status": "paused", **of})
-    page, following = await _page(request, given, wanted, oldest_first=True)
-    runs = services_of(request).runs
-    pauses = await asyncio.gather(*(runs.pause_of(row) for row in page))
-    found = [describe_waiting_run(row, pause) for row, pause in zip(page, pauses, strict=True)]
-    if (tool := given.get("tool")) is not None:
-        found = [one for one in found if _asks_about(one["waiting"], tool)]
-    return JsonResponse({"runs": found, "next": following})
-
-
-def _asks_about(waiting: Mapping[str, Any] | None, tool: str) -> bool:
-    """Return whether a person is to decide on a call of a tool."""
-    return waiting is not None and any(one["tool"] == tool for one in waiting.get("calls") or ())
-
-
-async def _page(
+async def page_of(
     request: Request,
     given: Mapping[str, Any],
     wanted: RunFilter,

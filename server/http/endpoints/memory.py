@@ -5,7 +5,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.records.core import CoreVersion
+from crew.journal.records.remembered.core import CoreVersion
 from crew.runs.errors import UnknownBlock, UnknownItem
 from server.http.bodies import CoreBody, ItemBody
 from server.http.callers.rights import ID, caller_of, named_user

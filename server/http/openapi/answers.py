@@ -84,13 +84,6 @@ class WaitingRun(ListedRun):
     waiting: WaitingAnswer | None
 
 
-class InboxAnswer(TypedDict):
-    """Runs that wait for a person, oldest first."""
-
-    runs: list[WaitingRun]
-    next: str | None
-
-
 class RunAnswer(ResultAnswer):
     """One run."""
 

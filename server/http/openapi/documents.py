@@ -5,7 +5,7 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from crew.documents.reading.kinds import FileKind
-from crew.journal.records.documents import DocumentStatus
+from crew.journal.records.remembered.documents import DocumentStatus
 from server.http.openapi.answers import Time
 
 

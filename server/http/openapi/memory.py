@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from crew.journal.records.core import ChangedBy
-from crew.journal.records.recall import RememberedBy
+from crew.journal.records.remembered.core import ChangedBy
+from crew.journal.records.remembered.recall import RememberedBy
 from server.http.openapi.answers import Time
 
 

@@ -13,7 +13,7 @@ from agents.endpoint import Endpoint
 from agents.errors import ModelError
 from agents.model import ModelEvent, RequestEnded, ignore_event
 from agents.providers.embeddings import Embedder
-from crew.journal.records.vectors import fused, numbers_of
+from crew.journal.records.remembered.vectors import fused, numbers_of
 from tests.support.model_server import http, model_server
 from tests.support.vectors import answer, embedding
 from tools.clock import SYSTEM_CLOCK

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crew import MemoryStore, SqliteStore
 from crew.backends.conformance.recall import ANN, LIMITS, NOW, addition
 from crew.backends.conformance.samples import DAY
-from crew.journal.records.recall import Search
+from crew.journal.records.remembered.recall import Search
 from crew.journal.store import RunStore
 
 WORDS = st.sampled_from(["tea", "green", "Hue", "lives", "bán", "ban", "in", "likes"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.outputs.schema import parse_schema
-from crew.journal.records.core import CoreFill, CoreVersion, filled, owner_in
+from crew.journal.records.remembered.core import CoreFill, CoreVersion, filled, owner_in
 from crew.memory.core import CoreError, CoreRule, block_text, checked, edited, value_of
 
 SCHEMA = parse_schema(

@@ -8,7 +8,7 @@ import pytest
 from crew import Answer, Crew, MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.backends.memory_core import MemoryCore
 from crew.journal.errors import StoreError
-from crew.journal.records.core import CoreVersion
+from crew.journal.records.remembered.core import CoreVersion
 from crew.journal.store import RunStore
 from tests.support.crews import Played, play, write_crew
 from tests.support.planning import task

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from crew import Answer, Crew, MemoryStore, Runs, SqliteStore, load_crew
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.store import RunStore
 from tests.crew.memory.test_core_runs import ask
 from tests.support.crews import write_crew

@@ -212,3 +212,18 @@ def test_a_run_of_a_backup_is_let_go_on(browser: Browser, tmp_path: Path):
             page.goto(f"{server.url}/runs/{ids['slow']}")
             expect(page.locator(".chip")).to_have_text("completed")
         model.shutdown()
+
+
+def test_who_else_looks_is_shown(browser: Browser, server: ServerProcess):
+    """In the inbox as on the run's page: beside what a run asks, while a page shows that."""
+    run_id = started(server, "hello")
+    until_status(server, run_id, "paused")
+    with opened_page(browser) as one, opened_page(browser) as other:
+        one.goto(f"{server.url}/inbox")
+        card = one.locator("li", has=one.locator(f"a[href$='{run_id}']"))
+        expect(card.locator(".viewers")).to_have_text("")
+        other.goto(f"{server.url}/runs/{run_id}")
+        expect(other.locator(".asking .viewers")).to_have_text("")
+        expect(card.locator(".viewers")).to_have_text("another page: looks at it now, too")
+        card.locator("textarea").fill("web-1")
+        expect(other.locator(".asking .viewers")).to_have_text("another page: looks at it now, too")

@@ -6,14 +6,14 @@ from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.records.core import (
+from crew.journal.records.exchanges import ExchangeEnd
+from crew.journal.records.remembered.core import (
     KEPT_VERSIONS,
     CoreVersion,
     conversation_of,
     conversation_owner,
     filled,
 )
-from crew.journal.records.exchanges import ExchangeEnd
 
 VERSION: TypeAdapter[CoreVersion] = TypeAdapter(CoreVersion)
 NEWEST = sql("""

@@ -23,7 +23,7 @@ from crew.backends.sql.remembered.versions import (
 )
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.records.documents import (
+from crew.journal.records.remembered.documents import (
     AddedDocument,
     DocumentLimits,
     DocumentSearch,
@@ -32,8 +32,8 @@ from crew.journal.records.documents import (
     StoredDocument,
     best_passages,
 )
-from crew.journal.records.recall import K1, SCORE_STEPS, B, weights_of
-from crew.journal.records.vectors import DEPTH, QueryVector
+from crew.journal.records.remembered.recall import K1, SCORE_STEPS, B, weights_of
+from crew.journal.records.remembered.vectors import DEPTH, QueryVector
 
 GET = sql("""
 SELECT document FROM crew_documents WHERE owner = $1 AND document_id = $2 AND state <> 'gone'

@@ -10,7 +10,7 @@ from crew.backends.sql.chores import insert_chores
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
 from crew.journal.records.conversations import Chore
-from crew.journal.records.recall import (
+from crew.journal.records.remembered.recall import (
     HALVINGS,
     Addition,
     RecallItem,

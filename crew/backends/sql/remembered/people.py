@@ -6,16 +6,16 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 
 from crew.backends.sql.audit import COLUMNS
-from crew.backends.sql.costs import remove_user
 from crew.backends.sql.deletion import delete_runs
 from crew.backends.sql.remembered.core import delete_core
 from crew.backends.sql.remembered.items import delete_recall
 from crew.backends.sql.remembered.versions import erase_documents
+from crew.backends.sql.spent.costs import remove_user
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.conversations import owner_of
-from crew.journal.records.people import Erasure, digest_of_user
+from crew.journal.records.remembered.people import Erasure, digest_of_user
 
 ERASURE: TypeAdapter[Erasure] = TypeAdapter(Erasure)
 AUDIT = sql(f"""

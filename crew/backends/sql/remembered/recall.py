@@ -22,7 +22,7 @@ from crew.backends.sql.remembered.vectors import alike, nearest_numbers
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Rows, SqlDatabase, Steps
 from crew.journal.errors import StoreError
-from crew.journal.records.recall import (
+from crew.journal.records.remembered.recall import (
     HALVINGS,
     K1,
     SCORE_STEPS,
@@ -36,7 +36,7 @@ from crew.journal.records.recall import (
     by_rank,
     weights_of,
 )
-from crew.journal.records.vectors import QueryVector
+from crew.journal.records.remembered.vectors import QueryVector
 
 # of the items, and of each word
 STATISTICS = sql("""

@@ -17,7 +17,7 @@ from crew.backends.sql.remembered.versions import LOCK_OWNER as LOCK_DOCUMENTS
 from crew.backends.sql.statements import Statement, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.conversations import Chore
-from crew.journal.records.vectors import QueryVector, Unembedded, numbers_of, similarity
+from crew.journal.records.remembered.vectors import QueryVector, Unembedded, numbers_of, similarity
 
 HAS_EXTENSION = sql("SELECT 1 FROM pg_extension WHERE extname = 'vector'", "SELECT 1")
 CREATE_EXTENSION = "CREATE EXTENSION vector"

@@ -11,7 +11,7 @@ from crew.backends.sql.remembered.core import has_place
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
 from crew.journal.records.conversations import DUE, Chore
-from crew.journal.records.documents import (
+from crew.journal.records.remembered.documents import (
     WAITING,
     AddedDocument,
     DocumentLimits,

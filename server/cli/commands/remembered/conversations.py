@@ -14,8 +14,8 @@ from pydantic_core import to_json
 from crew.backends.memory import MemoryStore
 from crew.crew import Crew
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
-from crew.journal.records.core import CoreVersion
-from crew.journal.records.recall import RecallItem
+from crew.journal.records.remembered.core import CoreVersion
+from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.store import RunStore
 from crew.memory.core import CoreRule, block_text
 from crew.runs.conversations.conversations import all_exchanges, as_markdown

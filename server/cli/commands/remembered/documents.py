@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from crew.errors import CrewError
-from crew.journal.records.documents import WAITING, StoredDocument
+from crew.journal.records.remembered.documents import WAITING, StoredDocument
 from crew.runs.chores.chores import Chores
 from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.errors import DocumentRefused

@@ -159,6 +159,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/crew/runs/{run_id}/viewers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Needs the scope `read`. */
+        post: operations["post_api_crew_runs_run_id_viewers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/crew/runs/delete": {
         parameters: {
             query?: never;
@@ -2865,9 +2882,62 @@ export interface components {
          */
         InboxAnswer: {
             /** Runs */
-            runs: components["schemas"]["WaitingRun"][];
+            runs: components["schemas"]["InboxRun"][];
             /** Next */
             next: string | null;
+        };
+        /**
+         * InboxRun
+         * @description A run that waits for a person, and who looks at it now.
+         */
+        InboxRun: {
+            /** Run Id */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "paused" | "completed" | "failed" | "cancelled";
+            /** Query */
+            query: string;
+            /** Reason */
+            reason: string | null;
+            /** Answer */
+            answer: string | null;
+            /** Agent Id */
+            agent_id: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Paused Agent Id */
+            paused_agent_id: string | null;
+            /** Paused Until */
+            paused_until: string | null;
+            /** Asks */
+            asks: string;
+            /** User Id */
+            user_id: string;
+            /** Conversation Id */
+            conversation_id: string;
+            /** Exchange */
+            exchange: number;
+            /** Source */
+            source: ("user" | "console" | "api" | "schedule" | "hook" | "fork") | "";
+            /** Source Name */
+            source_name: string;
+            /** Tools */
+            tools: string[];
+            usage: components["schemas"]["UsageAnswer"];
+            cost: components["schemas"]["CostAnswer"];
+            /** Duration Seconds */
+            duration_seconds: number;
+            waiting: components["schemas"]["WaitingAnswer"] | null;
+            /** Viewers */
+            viewers: components["schemas"]["ViewerAnswer"][];
         };
         /**
          * ItemAnswer
@@ -4973,6 +5043,40 @@ export interface components {
             estimated?: boolean;
         };
         /**
+         * ViewerAnswer
+         * @description A page that shows a run now.
+         */
+        ViewerAnswer: {
+            /** Viewer */
+            viewer: string;
+            /** Name */
+            name: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+        };
+        /**
+         * ViewerBody
+         * @description A page that shows a run.
+         */
+        ViewerBody: {
+            /**
+             * Viewer
+             * @description What the page calls itself: an id of its own.
+             */
+            viewer: string;
+        };
+        /**
+         * ViewersAnswer
+         * @description Who looks at a run now, oldest first.
+         */
+        ViewersAnswer: {
+            /** Viewers */
+            viewers: components["schemas"]["ViewerAnswer"][];
+        };
+        /**
          * WaitingAnswer
          * @description What a run asks a person: the metadata of its `pause` event.
          */
@@ -5007,57 +5111,6 @@ export interface components {
             form?: {
                 [key: string]: unknown;
             };
-        };
-        /**
-         * WaitingRun
-         * @description A run that waits for a person.
-         */
-        WaitingRun: {
-            /** Run Id */
-            run_id: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "running" | "paused" | "completed" | "failed" | "cancelled";
-            /** Query */
-            query: string;
-            /** Reason */
-            reason: string | null;
-            /** Answer */
-            answer: string | null;
-            /** Agent Id */
-            agent_id: string | null;
-            /**
-             * Started At
-             * Format: date-time
-             */
-            started_at: string;
-            /** Ended At */
-            ended_at: string | null;
-            /** Paused Agent Id */
-            paused_agent_id: string | null;
-            /** Paused Until */
-            paused_until: string | null;
-            /** Asks */
-            asks: string;
-            /** User Id */
-            user_id: string;
-            /** Conversation Id */
-            conversation_id: string;
-            /** Exchange */
-            exchange: number;
-            /** Source */
-            source: ("user" | "console" | "api" | "schedule" | "hook" | "fork") | "";
-            /** Source Name */
-            source_name: string;
-            /** Tools */
-            tools: string[];
-            usage: components["schemas"]["UsageAnswer"];
-            cost: components["schemas"]["CostAnswer"];
-            /** Duration Seconds */
-            duration_seconds: number;
-            waiting: components["schemas"]["WaitingAnswer"] | null;
         };
         /**
          * WarningAnswer
@@ -6288,6 +6341,113 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Misdirected request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+        };
+    };
+    post_api_crew_runs_run_id_viewers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewerBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ViewersAnswer"];
+                };
+            };
+            /** @description Bad request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,1 @@
+"""What models cost: `costs` (of calls), `budgets` (their pots)."""

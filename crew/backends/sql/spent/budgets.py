@@ -1,0 +1,141 @@
+"""The pots of budgets, in the database of a store. A trigger settles what a call has reserved."""
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from itertools import chain
+
+from pydantic import TypeAdapter
+
+from crew.backends.sql.outbox import insert_notices
+from crew.backends.sql.spent.costs import insert_calls
+from crew.backends.sql.statements import insert, sql
+from crew.backends.sql.transactions import SqlDatabase, Steps
+from crew.journal.records.rows import IdempotencyRecord, Notice
+from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
+from crew.journal.records.spent.costs import CallRow
+
+CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
+STATE = (
+    "budget, value, period, resets_at, nanos, tokens, calls, held_nanos, held_tokens, held_calls, "
+    "more_nanos, more_tokens"
+)
+KEY = "budget = $1 AND value = $2 AND period = $3"
+MAKE = "budget, value, period, resets_at"
+HOLD = sql(f"""
+UPDATE crew_pots SET held_nanos = held_nanos + $4, held_tokens = held_tokens + $5,
+    held_calls = held_calls + 1 WHERE {KEY}
+""")  # noqa: S608 # ours
+RESERVATION = "id, budget, value, period, run_id, nanos, tokens, until, call"
+POTS = sql(f"SELECT {STATE} FROM crew_pots WHERE budget = ANY($1) ORDER BY budget, value, period")  # noqa: S608 # ours
+POT = sql(f"SELECT {STATE} FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
+ADD = sql(f"""
+UPDATE crew_pots SET more_nanos = more_nanos + $4, more_tokens = more_tokens + $5 WHERE {KEY}
+""")  # noqa: S608 # ours
+WARN = sql(f"UPDATE crew_pots SET warned = $4 WHERE {KEY} AND warned < $4 RETURNING 1")  # noqa: S608 # ours
+NOTE = sql("""
+INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1
+""")
+OF_RUN = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE run_id = $1 ORDER BY id")
+OLD = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE until < $1 ORDER BY id LIMIT $2")
+# a call that was written all the same has settled nothing then
+DROP = sql("DELETE FROM crew_reservations WHERE id = ANY($1)")
+PURGE = sql("DELETE FROM crew_pots WHERE resets_at <> '' AND resets_at < $1 AND held_calls = 0")
+
+
+class SqlBudgets:
+    """See BudgetLog."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+
+    async def reserve(self, wanted: Reservation) -> Reserved:
+        """See BudgetLog; this is for a database with one writer."""
+        return await self._database.transact(lambda: _reserve(wanted))
+
+    async def pots(self, budgets: Sequence[str]) -> list[PotState]:
+        """See BudgetLog."""
+        return [pot_state(row) for row in await self._database.fetch(POTS, list(budgets))]
+
+    async def pot(self, key: PotKey) -> PotState | None:
+        """See BudgetLog."""
+        found = await self._database.fetch(POT, *key)
+        return pot_state(found[0]) if found else None
+
+    async def add(
+        self,
+        key: PotKey,
+        resets_at: str,
+        nanos: int,
+        tokens: int,
+        once: IdempotencyRecord | None = None,
+    ) -> None:
+        """See BudgetLog."""
+
+        def work() -> Steps[None]:
+            if once is not None and not (yield NOTE, astuple(once)):
+                return
+            yield insert("pots", MAKE, 1), (*key, resets_at)
+            yield ADD, (*key, nanos, tokens)
+
+        await self._database.transact(work)
+
+    async def warn(self, key: PotKey, thousandths: int, notices: Sequence[Notice] = ()) -> bool:
+        """See BudgetLog."""
+
+        def work() -> Steps[bool]:
+            if not (yield WARN, (*key, thousandths)):
+                return False
+            yield from insert_notices(notices)
+            return True
+
+        return await self._database.transact(work)
+
+    async def settle_lost(self, run_id: str) -> int:
+        """See BudgetLog."""
+        if not await self._database.fetch(OF_RUN, run_id, brief=True):
+            return 0
+        return await self._database.transact(lambda: _lose(OF_RUN, run_id))
+
+    async def expire(self, now: str, limit: int = 100) -> int:
+        """See BudgetLog."""
+        return await self._database.transact(lambda: _lose(OLD, now, limit))
+
+    async def purge(self, before: str) -> None:
+        """See BudgetLog."""
+        await self._database.fetch(PURGE, before, writes=True)
+
+
+def _reserve(wanted: Reservation) -> Steps[Reserved]:
+    shares = wanted.shares
+    made = chain.from_iterable((*one.key, one.resets_at) for one in shares)
+    yield insert("pots", MAKE, len(shares)), tuple(made)
+    pots = []
+    for one in shares:
+        found = yield POT, one.key
+        pots.append(pot_state(found[0]))
+    if not all(one.fits(pot) for one, pot in zip(shares, pots, strict=True)):
+        return Reserved(False, pots)
+    for one in shares:
+        yield HOLD, (*one.key, one.nanos, one.tokens)
+    rows = chain.from_iterable(
+        (wanted.id, *one.key, wanted.run_id, one.nanos, one.tokens, wanted.until, wanted.call)
+        for one in shares
+    )
+    yield insert("reservations", RESERVATION, len(shares)), tuple(rows)
+    return Reserved(True, pots)
+
+
+def _lose(statement: object, *values: object) -> Steps[int]:
+    found = yield statement, values  # type: ignore[misc] # one of ours
+    if not found:
+        return 0
+    yield from insert_calls([CALL.validate_json(call) for _, call in found])
+    yield DROP, ([id_ for id_, _ in found],)
+    return len(found)
+
+
+def pot_state(row: Sequence[object]) -> PotState:
+    """Return a pot, of the columns of STATE."""
+    budget, value, period, resets_at, *amounts = row
+    key = PotKey(str(budget), str(value), str(period))
+    return PotState(key, str(resets_at), *(int(str(one)) for one in amounts))
