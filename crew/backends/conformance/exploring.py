@@ -3,9 +3,15 @@
 from typing import Any
 
 from agents.costs.usage import Usage
-from crew.backends.conformance.samples import DAY, begin_run, run_ids
+from crew.backends.conformance.samples import (
+    DAY,
+    begin_run,
+    run_ids,
+    sample_records,
+    sample_row,
+)
 from crew.journal.records.listing import RunFilter
-from crew.journal.records.rows import Record, Write
+from crew.journal.records.rows import Appended, Record, Write
 from crew.journal.store import RunStore
 
 
@@ -35,6 +41,37 @@ async def runs_are_counted(store: RunStore) -> None:
         assert [row.run_id for row in await store.rows(RunFilter(tool=tool))] == expected, tool
     assert [row.run_id for row in await store.rows(RunFilter(prefix="s"))] == ["s1"]
     assert await store.rows(RunFilter(prefix="r1x")) == []
+
+
+async def lists_follow_what_becomes_of_runs(store: RunStore) -> None:
+    """Check that filters find a run as it is: at work, ended, gone on, ended again, deleted."""
+
+    async def found(**wanted: Any) -> list[str]:
+        return [row.run_id for row in await store.rows(RunFilter(**wanted))]
+
+    epoch = await begin_run(store, "r1", agent_id="a", source="hook")
+    await begin_run(store, "r2", agent_id="a", source="api")
+    assert await found(source="hook", agent_id="a", text="Què") == ["r1"]
+    ends: dict[str, Any] = {"agent_id": "b", "source": "hook", "ended_at": DAY.format(1)}
+    failed = sample_row("r1", status="failed", reason="model", last_seq=2, **ends)
+    await store.append(Write("r1", sample_records(2, 2), failed, epoch=epoch))
+    assert await found(agent_id="b", status="failed") == ["r1"]
+    assert await found(agent_id="a") == ["r2"]
+    assert await found(reason="model", since=DAY.format(1)[:4], prefix="r") == ["r1"]
+    assert dict((await store.totals(RunFilter(reason="model"))).statuses) == {"failed": 1}
+    assert dict((await store.totals(RunFilter(source="api", text="QUÈ"))).statuses) == {
+        "running": 1
+    }
+    again = sample_row("r1", agent_id="b", source="hook", last_seq=3)
+    retried = await store.append(Write("r1", sample_records(3, 3), again, expected="failed"))
+    assert isinstance(retried, Appended)
+    assert await found(reason="model") == []
+    assert await found(agent_id="b") == await found(agent_id="b", status="running") == ["r1"]
+    done = sample_row("r1", status="completed", reason="end", last_seq=4, **ends)
+    await store.append(Write("r1", sample_records(4, 4), done, epoch=retried.epoch))
+    assert await found(reason="end", text="QUÈ") == ["r1"]
+    assert await store.delete_runs(["r1"]) == ["r1"]
+    assert await found(reason="end") == []
 
 
 async def words_are_found(store: RunStore) -> None:
@@ -69,4 +106,9 @@ async def ended_runs_are_deleted(store: RunStore) -> None:
     assert await store.delete_runs(["r1"]) == []
 
 
-CHECKS = (runs_are_counted, words_are_found, ended_runs_are_deleted)
+CHECKS = (
+    runs_are_counted,
+    lists_follow_what_becomes_of_runs,
+    words_are_found,
+    ended_runs_are_deleted,
+)

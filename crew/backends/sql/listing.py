@@ -1,5 +1,6 @@
 """The statement that lists runs."""
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from crew.backends.sql.statements import Statement, sql
@@ -8,32 +9,37 @@ from crew.journal.records.listing import MAX_COUNTED, MAX_LISTED_BYTES, RunFilte
 
 # the time in an id and that of a start may be so far apart
 APART_SECONDS = 60.0
-# by field of RunFilter, but `status`: its condition, `{}` in the value's place
+# by field of RunFilter, but `status`: its condition, `$` in the value's place
 TESTS = {
-    "owner": "owner = {}",
-    "user_id": "user_id <> '' AND user_id = {}",
-    "agent_id": "row::json ->> 'agent_id' = {}",
-    "source": "row::json ->> 'source' = {}",
-    "source_name": "row::json ->> 'source_name' = {}",
-    "conversation_id": "row::json ->> 'conversation_id' = {}",
-    "text": "strpos(crew_casefold(row::json ->> 'query'), crew_casefold({})) > 0",
-    "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
-    "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",
-    "reason": "row::json ->> 'reason' = {}",
+    "owner": "owner = $",
+    "user_id": "user_id <> '' AND user_id = $",
+    "agent_id": "agent_id = $",
+    "source": "source = $",
+    "source_name": "source_name = $",
+    "conversation_id": "conversation_id = $",
+    "since": "{started_at} >= $",
+    "until": "{started_at} < $",
+    "reason": "reason = $",
     # names of tools have no quotes
-    "tool": "strpos(row::json ->> 'tools', '\"' || {} || '\"') > 0",
-    "over_usd": "(row::json -> 'usage' ->> 'cost_usd')::float8 > {}",
+    "tool": "strpos(tools, '\"' || $ || '\"') > 0",
+    "over_usd": "cost_usd > $",
     # an id is ASCII, and "~" comes behind all that it may have
-    "prefix": "run_id >= {0} AND run_id < {0} || '~'",
+    "prefix": "run_id >= $ AND run_id < $ || '~'",
 }
-
-
+HAS_TEXT = "strpos(crew_casefold(row::json ->> 'query'), crew_casefold($)) > 0"
+# by what no index finds them
+SCANNED = ("agent_id", "source", "source_name", "conversation_id", "reason", "tool", "over_usd")
+COUNTED = ("duration_seconds", "tokens", "cost_usd", "unpriced")
+# what a row says; of crew_listed they are columns
 _USAGE = "row::json -> 'usage' ->>"
-COUNTED = (
-    f"status, (row::json ->> 'duration_seconds')::float8, ({_USAGE} 'prompt_tokens')::bigint"
-    f" + ({_USAGE} 'completion_tokens')::bigint, ({_USAGE} 'cost_usd')::float8,"
-    f" coalesce(({_USAGE} 'unpriced')::bigint, 0)"
-)
+OF_ROW = {
+    "started_at": "(row::json ->> 'started_at') COLLATE \"C\"",
+    "duration_seconds": "(row::json ->> 'duration_seconds')::float8",
+    "tokens": f"({_USAGE} 'prompt_tokens')::bigint + ({_USAGE} 'completion_tokens')::bigint",
+    "cost_usd": f"({_USAGE} 'cost_usd')::float8",
+    "unpriced": f"coalesce(({_USAGE} 'unpriced')::bigint, 0)",
+}
+LISTED = {name: name for name in OF_ROW}
 
 
 def has_status(status: RunStatus) -> str:
@@ -70,41 +76,69 @@ def select_rows(
         oldest_first: how they are ordered.
     """
     values: list[object] = [limit, MAX_LISTED_BYTES + 1]
-    conditions = _conditions(wanted, values)
-    if after is not None:
-        values.append(after)
-        conditions.append(f"run_id {'>' if oldest_first else '<'} ${len(values)}")
-    where = " AND ".join(conditions) or "true"
-    order = "ASC" if oldest_first else "DESC"
-    text = f"SELECT row, substr(answer, 1, $2) FROM crew_runs WHERE {where}"  # noqa: S608 # none of it is given
-    return sql(f"{text} ORDER BY run_id {order} LIMIT $1"), values
+    order = f"ORDER BY run_id {'ASC' if oldest_first else 'DESC'} LIMIT $1"
+    page = [] if after is None else [f"run_id {'>' if oldest_first else '<'} $"]
+    texts = [] if wanted.text is None else [HAS_TEXT]
+    if _is_scanned(wanted):
+        ids = _where(_conditions(wanted, values, LISTED) + _given(page, after, values))
+        # where words decide, too, it is not known before how many of these are wanted
+        some = f"SELECT run_id FROM crew_listed WHERE {ids} {'' if texts else order}"  # noqa: S608 # none of it is given
+        where = _where([f"run_id IN ({some})", *_given(texts, wanted.text, values)])
+    else:
+        found = _conditions(wanted, values, OF_ROW) + _given(texts, wanted.text, values)
+        where = _where(found + _given(page, after, values))
+    text = f"SELECT row, substr(answer, 1, $2) FROM crew_runs WHERE {where} {order}"  # noqa: S608 # none of it is given
+    return sql(text), values
 
 
 def select_counted(wanted: RunFilter) -> tuple[Statement, list[object]]:
     """Select the statement for what totals have of each run, in the order of CountedRun."""
     values: list[object] = [MAX_COUNTED + 1]
-    where = " AND ".join(_conditions(wanted, values)) or "true"
-    text = f"SELECT {COUNTED} FROM crew_runs WHERE {where} LIMIT $1"  # noqa: S608 # none of it is given
+    texts = [] if wanted.text is None else _given([HAS_TEXT], wanted.text, values)
+    # where an index finds few, their rows are read
+    is_found = any((wanted.owner, wanted.user_id, wanted.status, wanted.prefix))
+    if _is_scanned(wanted) or not (is_found or texts):
+        columns, table = LISTED, "listed"
+        texts = [f"run_id IN (SELECT run_id FROM crew_runs WHERE {one})" for one in texts]  # noqa: S608 # none of it is given
+    else:
+        columns, table = OF_ROW, "runs"
+    where = _where(_conditions(wanted, values, columns) + texts)
+    counted = ", ".join(columns[name] for name in COUNTED)
+    text = f"SELECT status, {counted} FROM crew_{table} WHERE {where} LIMIT $1"  # noqa: S608 # none of it is given
     return sql(text), values
 
 
-def _conditions(wanted: RunFilter, values: list[object]) -> list[str]:
-    """Return the conditions of a filter; their values are added."""
+def _is_scanned(wanted: RunFilter) -> bool:
+    """Return whether no index finds what is wanted, so that it is looked for in crew_listed."""
+    return any(getattr(wanted, field) is not None for field in SCANNED)
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return " AND ".join(conditions) or "true"
+
+
+def _given(conditions: Sequence[str], value: object, values: list[object]) -> list[str]:
+    """Return conditions on one value, which is added."""
+    if conditions:
+        values.append(value)
+    return [one.replace("$", f"${len(values)}") for one in conditions]
+
+
+def _conditions(wanted: RunFilter, values: list[object], columns: Mapping[str, str]) -> list[str]:
+    """Return the conditions of a filter, but for its text; their values are added."""
     conditions = [] if wanted.status is None else [has_status(wanted.status)]
     if wanted.owner:
         conditions.append(_is_of_owner(wanted.status))
-    given = {field: value for field in TESTS if (value := getattr(wanted, field)) is not None}
-    for field, value in given.items():
-        values.append(value)
-        conditions.append(TESTS[field].format(f"${len(values)}"))
+    for field, test in TESTS.items():
+        if (value := getattr(wanted, field)) is not None:
+            conditions += _given([test.format_map(columns)], value, values)
     # by the key: what is older, or younger, is not read
     for sign, time, apart in (
         (">=", wanted.since, -APART_SECONDS),
         ("<=", wanted.until, APART_SECONDS),
     ):
         if time is not None and (bound := _id_at(time, apart)):
-            values.append(bound)
-            conditions.append(f"run_id {sign} ${len(values)}")
+            conditions += _given([f"run_id {sign} $"], bound, values)
     return conditions
 
 

@@ -29,7 +29,7 @@ async def list_runs(request: Request) -> Response:
     """
     given = parse_parameters(request)
     wanted = filter_of(request, given)
-    page, following = await page_of(request, given, wanted)
+    page, following = await page_of_runs(request, given, wanted)
     document: dict[str, Any] = {
         "runs": [describe_listed_run(row) for row in page],
         "next": following,
@@ -40,7 +40,7 @@ async def list_runs(request: Request) -> Response:
     return JsonResponse(document)
 
 
-async def page_of(
+async def page_of_runs(
     request: Request,
     given: Mapping[str, Any],
     wanted: RunFilter,

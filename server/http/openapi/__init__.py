@@ -2,5 +2,5 @@
 
 `document` (what is served at `/openapi.json`), `parameters` (of several addresses), `answers`,
 `costs`, `conversations`, `memory`, `documents`, `events`, `rehearsed`, `edited`, `explored`,
-`memory_events` and `call_events` (the shapes of what the server says).
+`waiting`, `memory_events` and `call_events` (the shapes of what the server says).
 """

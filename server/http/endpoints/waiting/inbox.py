@@ -13,7 +13,7 @@ from crew.journal.query import ID
 from crew.journal.records.viewers import Viewer
 from server.http.bodies import Body
 from server.http.callers.rights import caller_of, own_run
-from server.http.endpoints.lists import filter_of, page_of
+from server.http.endpoints.lists import filter_of, page_of_runs
 from server.http.parameters import parse_parameters
 from server.http.reading import parse_body
 from server.http.responses import JsonResponse, describe_inbox_run, describe_viewers
@@ -41,7 +41,7 @@ async def list_inbox(request: Request) -> Response:
     given = parse_parameters(request)
     of = {"agent_id": given.get("agent_id"), "owner": given.get("owner")}
     wanted = filter_of(request, {"status": "paused", **of})
-    page, following = await page_of(request, given, wanted, oldest_first=True)
+    page, following = await page_of_runs(request, given, wanted, oldest_first=True)
     runs = services_of(request).runs
     pauses = await asyncio.gather(*(runs.pause_of(row) for row in page))
     now = rfc3339(runs.store.now())
