@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 
-from agents.events import ToolReturned
 from crew.journal.errors import Unreadable
 from crew.journal.events import InConversation, StoredEvent, decode_event
 from crew.journal.records.rows import PAGE, Page, Record, RunRow
@@ -41,21 +40,6 @@ def apply_records(state: RunState, records: Sequence[Record]) -> None:
         state.apply(event)
         # of a segment that a crash has cut off too
         state.active_seconds = active_seconds
-
-
-async def tool_outputs(store: RunLog, run_id: str) -> list[str]:
-    """Return what tools gave in a run, as far as its events are kept; raises StoreError."""
-    found: list[str] = []
-    seq = 0
-    while True:
-        page = await store.records(run_id, seq, PAGE)
-        for record in page:
-            event, _ = read_event(record, run_id)
-            seq = record.seq
-            if isinstance(event, ToolReturned):
-                found.append(event.result.output)
-        if page.is_last:
-            return found
 
 
 def unread_state(row: RunRow, seq: int, limits: Limits) -> RunState:

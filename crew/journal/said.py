@@ -10,7 +10,7 @@ from agents.messages import Attachment
 from crew.journal.events import Paused
 from crew.journal.query import Answer, Decision, Query
 from crew.journal.questions import question_text
-from tools.text.scripts import UNSPACED
+from tools.text.scripts import FORMAT, UNSPACED
 
 # of a quote, unless it is the whole text: so many words, or so many letters
 LEAST_WORDS, LEAST_LETTERS = 3, 12
@@ -20,11 +20,13 @@ LEAST_CHARACTERS = 4
 # typographic signs, as keyboards have them
 SIGNS = str.maketrans(
     {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032\u2039\u203a\u00b4`", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     }
 )
+# within a number, as in 1,500, 10:30, 1/2 and 10-20; before one
+NUMBER_SIGNS, FIRST_SIGNS = ".,:/-", ".,-"
 DECISIONS = frozenset(get_args(Decision))
 # a passage of so many characters that stands in a source, too, was pasted
 PASTED = 200
@@ -165,8 +167,12 @@ def _common(text: str, at: int, source: str, place: int) -> tuple[int, int]:
 
 def _plain(text: str) -> str:
     # passages of documents are shown so, line by line
-    text = QUOTED_LINE.sub("", text)
-    return " ".join(unicodedata.normalize("NFKC", text).translate(SIGNS).casefold().split())
+    text = QUOTED_LINE.sub("", text).translate(SIGNS)
+    text = unicodedata.normalize("NFKC", text).translate(SIGNS).casefold()
+    if not text.isascii():
+        # what has no width joins or parts nothing; the Turkish capital letter is an i with a dot
+        text = FORMAT.sub("", text).replace("i\u0307", "i")
+    return " ".join(text.split())
 
 
 def _is_long(text: str) -> bool:
@@ -190,10 +196,27 @@ def _is_border(text: str, at: int) -> bool:
     if at in (0, len(text)):
         return True
     before, after = text[at - 1], text[at]
+    if _goes_on(text, at - 1, begins=True) or _goes_on(text, at, begins=False):
+        return False
     if UNSPACED.match(before) or UNSPACED.match(after):
         # but not between a letter and its mark
         return not unicodedata.category(after).startswith("M")
     return not (_is_of_word(before) and _is_of_word(after))
+
+
+def _goes_on(text: str, at: int, *, begins: bool) -> bool:
+    """Return whether a number or a word goes on across a sign: `1,500`, `10:30`, `-5`, `can't`.
+
+    `begins`: what is looked at begins behind the sign; else it ends before it.
+    """
+    sign, left, right = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if sign == "'":
+        return left.isalpha() and right.isalpha()
+    if sign == "%":
+        return left.isdigit() and not begins
+    if sign not in NUMBER_SIGNS or not right.isdigit():
+        return False
+    return left.isdigit() or (begins and sign in FIRST_SIGNS and not left.isalnum())
 
 
 def _is_of_word(character: str) -> bool:

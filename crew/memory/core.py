@@ -10,7 +10,13 @@ from agents.outputs.answers import check_answer, texts_of
 from agents.outputs.schema import KINDS, Field
 from agents.tokenizing.tokens import ESTIMATE
 from crew.journal.query import text_error
-from crew.journal.records.remembered.core import ChangedBy, CoreValue, CoreVersion, Scope
+from crew.journal.records.remembered.core import (
+    ChangedBy,
+    CoreValue,
+    CoreVersion,
+    Scope,
+    taint_after,
+)
 
 # of one call
 MAX_EDITS = 20
@@ -34,6 +40,11 @@ class FillRule:
     most: int
 
 
+def has_free_text(schema: Field | None) -> bool:
+    """Return whether any words may stand in a block; its fields may have values of their own."""
+    return schema is None or any(one.is_free_text for one in schema.properties.values())
+
+
 @dataclass(frozen=True, slots=True)
 class CoreRule:
     """A block, as the configuration says."""
@@ -49,6 +60,13 @@ class CoreRule:
     # who may change it
     writers: frozenset[ChangedBy]
     fill: FillRule | None = None
+
+    def taint(self, known: CoreVersion | None, more: Sequence[str]) -> tuple[str, ...]:
+        """Return what taints the block after a change in a run that `more` taints.
+
+        Fields have values of their own, and no text of others can stand in them.
+        """
+        return taint_after(known, more) if has_free_text(self.schema) else ()
 
     @property
     def heading(self) -> str:

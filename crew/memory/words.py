@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from tools.text.scripts import UNSPACED
+from tools.text.scripts import FORMAT, UNSPACED
 
 # of a word; a longer one is cut
 MAX_WORD = 64
@@ -105,7 +105,7 @@ def _words(text: str) -> Iterator[str]:
         yield from ASCII_WORD.findall(text)
         return
     # casefold may take characters apart
-    text = unicodedata.normalize("NFC", text)
+    text = FORMAT.sub("", unicodedata.normalize("NFC", text))
     for kind, run in groupby(text, _kind_of):
         word = "".join(run)
         if kind == "word":

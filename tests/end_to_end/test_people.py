@@ -204,3 +204,37 @@ def test_the_command_erases_beside_a_server(folder: Path):
         assert export(http, "eve")[-1]["value"]["run"] == 5
     again = crew("forget", folder, "--user", "ann").stdout
     assert again.startswith("Erased ann")
+
+
+def test_a_user_beside_one_with_a_longer_id(folder: Path):
+    """`ann` is not shown what is kept of `ann:bo`, and pays for none of it."""
+    tokens = f"ann+read+run:{'a' * 32},shop+read+run+act_as:{'s' * 32}"
+    (folder / "crew.yaml").write_text(
+        (folder / "crew.yaml").read_text()
+        + "budgets: {person: {scope: user, per: day, calls: 3}}\n"
+    )
+    described = {"helper": "describe", "say": '{"summary": "salaries"}'}
+    (folder / "script.yaml").write_text(json.dumps({"rules": [described, *RULES]}))
+    with serving(folder, CREW_API_TOKENS=tokens) as server, client(server) as http:
+        shop = {"Authorization": f"Bearer {'s' * 32}"}
+        place = {"conversation_id": "c1", "user_id": "ann:bo"}
+        first = http.post("/api/crew/run", json={"query": "hello", **place}, headers=shop)
+        assert first.status_code == 200, first.text
+        sent = http.put(
+            "/api/crew/documents/sent/salary.txt", params=place, content=b"9000", headers=shop
+        )
+        assert sent.status_code == 202, sent.text
+        until(
+            lambda: (
+                http.get("/api/crew/documents/sent/salary.txt", params=place, headers=shop).json()[
+                    "status"
+                ]
+                == "ready"
+            )
+        )
+        own = {"Authorization": f"Bearer {'a' * 32}"}
+        exported = http.get("/api/crew/users/ann/export", headers=own)
+        assert (exported.status_code, "9000" in exported.text) == (200, False)
+        for _ in range(3):
+            begun = http.post("/api/crew/run", json={"query": "hello"}, headers=own)
+            assert (begun.status_code, begun.json()["answer"]) == (200, "well")

@@ -2,6 +2,8 @@
 
 import re
 
+# without width, that join or part nothing: soft hyphens, joiners, marks of direction
+FORMAT = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 # without spaces between words: Han, Kana, Hangul, Thai, Lao, Khmer, Burmese
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff"

@@ -3,13 +3,15 @@
 import re
 from html.parser import HTMLParser
 
+from crew.documents.reading.kinds import encoding_of
 from crew.documents.reading.marked import MarkedText, UnreadableFile
 from crew.documents.reading.plain import decode_text
-from crew.documents.reading.styles import StyleSheet, TextLook, look_of
+from crew.documents.reading.sheets import Element, StyleSheet
+from crew.documents.reading.styles import TextLook, look_of
 
 DROPPED = frozenset(
     {
-        *("script", "template", "noscript", "iframe", "object", "svg", "math", "canvas"),
+        *("script", "style", "template", "noscript", "iframe", "object", "svg", "math", "canvas"),
         *("audio", "video", "select", "datalist", "textarea", "noembed", "noframes", "dialog"),
     }
 )
@@ -40,14 +42,45 @@ SPACES = re.compile(r"\s+")
 MAX_DEPTH = 2000
 
 
+# a whole script or style, and a whole tag, are kept; a comment, and a tag without an end, are not
+PARTS = re.compile(
+    r"(?P<kept><(script|style)\b[^>]*+>.*?</\2\s*+>|</?[a-z](?:[^>\"']|\"[^\"]*+\"|'[^']*+')*+>)"
+    r"|<!--(?:-?>|.*?(?:--!?>|\Z))|<\?[^>]*+>|<(?=[a-z/?]).*\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+STYLE = re.compile(r"<style\b[^>]*+>(.*?)(?:</style\b|\Z)", re.DOTALL | re.IGNORECASE)
+CHARSET = re.compile(
+    rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w:.-]+)""",
+    re.IGNORECASE,
+)
+# where a page says how it is encoded
+HEAD_BYTES = 4096
+
+
 def read_html(data: bytes, out: MarkedText) -> None:
     """Add what a reader sees of a page."""
-    add_html(decode_text(data), out)
+    add_html(_decode_page(data), out)
+
+
+def _decode_page(data: bytes) -> str:
+    """Return a page as text: as its first bytes say, as UTF-8, as it says itself."""
+    found = CHARSET.search(data[:HEAD_BYTES])
+    if found is None or encoding_of(data) is not None:
+        return decode_text(data)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        try:
+            return data.decode(found[1].decode("ascii", "replace"), "replace")
+        except LookupError:
+            return decode_text(data)
 
 
 def add_html(text: str, out: MarkedText) -> None:
     """Add what a reader sees of HTML."""
-    parser = _Page(out)
+    text = PARTS.sub(lambda found: found["kept"] or "", text)
+    # a style that stands later holds for what comes before it, too
+    parser = _Page(out, StyleSheet("\n".join(STYLE.findall(text))))
     parser.feed(text)
     parser.close()
     parser.end()
@@ -56,12 +89,11 @@ def add_html(text: str, out: MarkedText) -> None:
 class _Page(HTMLParser):
     """Writes Markdown of what is seen."""
 
-    def __init__(self, out: MarkedText) -> None:
+    def __init__(self, out: MarkedText, sheet: StyleSheet) -> None:
         super().__init__(convert_charrefs=True)
-        self._out = out
-        self._sheet, self._style = StyleSheet(), list[str]()
+        self._out, self._sheet = out, sheet
         # open elements, with how they look and whether they are dropped
-        self._open: list[tuple[str, TextLook, bool]] = []
+        self._open: list[tuple[Element, TextLook, bool]] = []
         # of these, cells of tables
         self._cells = 0
         # what is written before the next word
@@ -69,15 +101,15 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """See HTMLParser."""
-        given = {name: value or "" for name, value in attrs}
+        element = Element(tag, {name: value or "" for name, value in attrs})
         self._end_before(tag)
-        _, look, is_dropped = self._open[-1] if self._open else ("", TextLook(), False)
-        look = look_of(look, tag, given, self._sheet)
+        _, look, is_dropped = self._open[-1] if self._open else (None, TextLook(), False)
+        look = look_of(look, element, self._sheet.of(element, [one for one, _, _ in self._open]))
         is_dropped = is_dropped or tag in DROPPED or look.is_hidden
         if len(self._open) > MAX_DEPTH:
             raise UnreadableFile("is nested too deeply")
         if tag not in VOID:
-            self._open.append((tag, look, is_dropped))
+            self._open.append((element, look, is_dropped))
             self._cells += tag in CELLS
         if is_dropped:
             return
@@ -94,20 +126,24 @@ class _Page(HTMLParser):
         elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self._before += f"{'#' * min(6, int(tag[1]))} "
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """See HTMLParser: the sign at the end of a tag means nothing in HTML."""
+        self.handle_starttag(tag, attrs)
+        if tag in self.CDATA_CONTENT_ELEMENTS:
+            self.set_cdata_mode(tag)
+
     def _end_before(self, tag: str) -> None:
         """End the element before, which this one ends without saying so."""
-        while self._open and tag in ENDED_BY.get(self._open[-1][0], ()):
-            self.handle_endtag(self._open[-1][0])
+        while self._open and tag in ENDED_BY.get(self._open[-1][0].tag, ()):
+            self.handle_endtag(self._open[-1][0].tag)
 
     def handle_endtag(self, tag: str) -> None:
         """See HTMLParser."""
-        if tag == "style":
-            self._sheet.add("".join(self._style))
-            self._style.clear()
-        if not any(name == tag for name, _, _ in self._open):
+        if not any(one.tag == tag for one, _, _ in self._open):
             return
         while self._open:
-            name, _, is_dropped = self._open.pop()
+            element, _, is_dropped = self._open.pop()
+            name = element.tag
             self._cells -= name in CELLS
             if name in BLOCKS and not is_dropped:
                 self._break(2 if name not in ("li", "tr", "dt", "dd") else 1)
@@ -116,13 +152,10 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """See HTMLParser."""
-        name, look, is_dropped = self._open[-1] if self._open else ("", TextLook(), False)
-        if name == "style":
-            self._style.append(data)
-            return
+        _, look, is_dropped = self._open[-1] if self._open else (None, TextLook(), False)
         if is_dropped or look.is_unseen:
             return
-        if any(tag == "pre" for tag, _, _ in self._open):
+        if any(one.tag == "pre" for one, _, _ in self._open):
             self._write(data)
             return
         text = SPACES.sub(" ", data)

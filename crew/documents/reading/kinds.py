@@ -26,10 +26,12 @@ PARTS: dict[bytes, FileKind] = {
     b"xl/workbook.xml": "xlsx",
     b"ppt/presentation.xml": "pptx",
 }
+# at the start of a line
+PDF = re.compile(rb"^\s*%PDF-\d", re.MULTILINE)
 HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 # longest first: that of UTF-32 begins with that of UTF-16
 BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -53,8 +55,10 @@ def kind_of_file(data: bytes, name: str) -> FileKind:
     Raises:
         UnknownKind: it is none that is read.
     """
-    head = data[:HEAD_BYTES]
-    if b"%PDF-" in head[:1024]:
+    head, ending = data[:HEAD_BYTES], PurePosixPath(name).suffix.lower()
+    # readers of PDF allow something before it, and texts are about PDF, too
+    is_named = ending == ".pdf" and b"%PDF-" in head[:1024]
+    if is_named or PDF.search(head[:1024]):
         return "pdf"
     if head.startswith(OLD_OFFICE):
         text = "is encrypted, or of an old Office (.doc, .xls, .ppt): save it as docx, xlsx or pptx"
@@ -63,21 +67,26 @@ def kind_of_file(data: bytes, name: str) -> FileKind:
         return _kind_of_archive(data)
     if encoding_of(head) is None and b"\0" in head:
         raise UnknownKind("is no text, and no kind of file that is read")
+    if (encoding := encoding_of(head)) is not None:
+        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
     if HTML.match(_without_comments(head)):
         return "html"
-    return BY_ENDING.get(PurePosixPath(name).suffix.lower(), "txt")
+    return BY_ENDING.get(ending, "txt")
 
 
 def _kind_of_archive(data: bytes) -> FileKind:
-    for part, kind in PARTS.items():
-        if part in data:
-            return kind
+    # the list of its parts stands at its end, behind other archives that are within it
+    found = {data.rfind(part): kind for part, kind in PARTS.items()}
+    if (last := max(found)) >= 0:
+        return found[last]
     raise UnknownKind("is an archive, and none of Office (docx, xlsx, pptx): send what is in it")
 
 
 def _without_comments(head: bytes) -> bytes:
     """Return the beginning of a file without what may stand before its first element."""
     rest = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if rest.startswith(b"<?xml") and (end := rest.find(b"?>")) >= 0:
+        rest = rest[end + 2 :].lstrip()
     while rest.startswith(b"<!--") and (end := rest.find(b"-->")) >= 0:
         rest = rest[end + 3 :].lstrip()
     return rest

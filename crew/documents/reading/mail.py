@@ -1,11 +1,13 @@
 """E-mail: its headers and its text; attachments by their names alone."""
 
+import codecs
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
 
 from crew.documents.reading.html import add_html
 from crew.documents.reading.marked import MarkedText, UnreadableFile
+from crew.documents.reading.plain import decode_text
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 MAX_HEADER, NAMED = 1000, 20
@@ -13,21 +15,27 @@ MAX_HEADER, NAMED = 1000, 20
 
 def read_mail(data: bytes, out: MarkedText) -> None:
     """Add a mail; raises UnreadableFile."""
+    data = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     message = message_from_bytes(data, policy=policy.default)
     assert isinstance(message, EmailMessage), "what this policy makes"
     with out.paragraph():
         for name in HEADERS:
             if value := _header(message, name):
                 out.add(f"{name}: {value}\n")
-    body = message.get_body(("plain", "html"))
     if not message.keys():
         raise UnreadableFile("is no e-mail: it has no headers")
-    if body is not None:
-        text = _content(body)
-        if body.get_content_subtype() == "html":
-            add_html(text, out)
-        else:
-            out.add(f"{text}\n")
+    # one of the two may be empty
+    for kind in ("plain", "html"):
+        body = message.get_body((kind,))
+        text = _content(body) if body is not None else ""
+        if text.strip():
+            if kind == "html":
+                add_html(text, out)
+            else:
+                out.add(f"{text}\n")
+            break
+    else:
+        out.note("it has no text of its own")
     names = [one.get_filename() or one.get_content_type() for one in message.iter_attachments()]
     if names:
         shown = ", ".join(" ".join(one.split())[:100] for one in names[:NAMED])
@@ -44,9 +52,12 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _content(body: Any) -> str:
+    given = body.get_payload(decode=True)
+    if isinstance(given, bytes) and body.get_content_charset() is None and not given.isascii():
+        # none is named, where ASCII is meant then
+        return decode_text(given)
     try:
         return str(body.get_content())
     except (LookupError, UnicodeError, KeyError):
         # a charset that there is not
-        given = body.get_payload(decode=True)
         return given.decode("utf-8", "replace") if isinstance(given, bytes) else ""

@@ -11,7 +11,8 @@ from pydantic_core import from_json, to_json
 from crew.documents.reading.kinds import encoding_of
 from crew.documents.reading.marked import MarkedText, UnreadableFile
 
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+# code, which is shown as it is; or a comment
+COMMENT = re.compile(r"(?P<code>(?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|<!--.*?(?:-->|\Z)", re.DOTALL)
 DELIMITERS = ",;\t|"
 # of a table that is looked at to find what separates its values
 SAMPLE = 20_000
@@ -36,7 +37,7 @@ def read_plain(data: bytes, out: MarkedText) -> None:
 
 def read_markdown(data: bytes, out: MarkedText) -> None:
     """Add Markdown without comments, which no reader sees."""
-    out.add(COMMENT.sub("", decode_text(data)))
+    out.add(COMMENT.sub(lambda found: found["code"] or "", decode_text(data)))
 
 
 def read_json_file(data: bytes, out: MarkedText) -> None:

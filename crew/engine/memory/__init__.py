@@ -2,5 +2,5 @@
 
 `run_memory` (all that its tools may do), `core` (blocks), `recall` (items), `documents` (searched
 and read), `finding` (by words and vectors), `counting` (what vectors cost), `speaker` (who does it,
-and what proves that the person said so).
+and what proves that the person said so), `pasting` (what may have been pasted).
 """

@@ -7,6 +7,7 @@ from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
 from crew.journal.records.remembered.core import CoreValue, CoreVersion
 from crew.memory.core import CoreError, CoreRule, block_text, checked, edited, value_of
+from crew.memory.recall import shares_name
 from tools.clock import rfc3339
 from tools.errors import TemporaryError
 
@@ -27,6 +28,11 @@ async def edit_block(
         raise await speaker.refuse("writer", f"agents may not change {block}")
     owner = await speaker.owner(block, rule.scope)
     await speaker.require_quote(quote)
+    if speaker.state.taint and rule.schema is None:
+        for _, new in edits:
+            if not shares_name(new, quote):
+                text = f"what is to stand in {block} has a name or a number that quote has not"
+                raise await speaker.refuse("name", text)
     try:
         return await _edit(speaker, rule, owner, edits, quote, key)
     except CoreError as error:
@@ -68,6 +74,7 @@ async def _edit(
             speaker.state.run_id,
             secrets.mask(quote),
             key,
+            rule.taint(newest, speaker.state.taint),
         )
         if await store.core.add(version):
             await speaker.tell("edited", version.block, version.version)

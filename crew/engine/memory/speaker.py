@@ -7,11 +7,11 @@ from crew.crew import Crew
 from crew.engine.masking import EmitTurnEvent
 from crew.engine.memory.counting import counting_of_run
 from crew.engine.memory.finding import Finder, patient_finder
+from crew.engine.memory.pasting import owners_of_documents, texts_of_others
 from crew.journal.errors import StoreError
 from crew.journal.records.remembered.core import Scope, owner_in
 from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefused, Refusal
-from crew.journal.replay import tool_outputs
-from crew.journal.said import PASTED, proves, words_of_person
+from crew.journal.said import PASTED, attached_by_person, proves, words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from crew.memory.recall import MAX_QUOTE
@@ -64,15 +64,18 @@ class Speaker:
         outputs: list[str] = []
         if quote and any(len(text) >= PASTED for text in words):
             # all that tools have given is stored by now: this call has begun
-            outputs = await self._outputs()
+            outputs = await self._texts_of_others()
         if quote and not proves(quote, words, outputs):
             text = "quote does not stand in what the person has said now: give it word for word"
             raise await self.refuse("quote", f"{text}, at least three words, or leave it out")
 
-    async def _outputs(self) -> list[str]:
-        """Return what tools have given in the run: a person may have pasted it."""
+    async def _texts_of_others(self) -> list[str]:
+        """Return what tools and documents have given in the run: a person may have pasted it."""
+        query = self.state.query
+        owners = owners_of_documents(query.user_id, query.conversation_id)
+        attached = attached_by_person(query, self.state.said)
         try:
-            return await tool_outputs(self.store, self.state.run_id)
+            return await texts_of_others(self.store, self.state.run_id, owners, attached)
         except StoreError as error:
             raise TemporaryError(f"the quote cannot be looked at: {error}") from error
 

@@ -4,9 +4,10 @@ import contextlib
 
 from crew.journal.records.conversations import Chore
 from crew.journal.records.listing import RunFilter
-from crew.journal.records.remembered.core import conversation_of, conversation_owner, user_in
+from crew.journal.records.remembered.core import user_in
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.errors import RunEnded, UnknownConversation, UnknownRun
+from crew.runs.memory.export import document_owners
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -38,7 +39,7 @@ class Erasing:
                     await self.runs.conversations.delete(user_id, one.conversation_id, cancels=True)
                     await self.store.people.count(user_id, requested_at, {"conversations": 1})
         # of conversations that are gone, so that nothing more is sent to them
-        for owner in await self._document_owners(chore.owner):
+        for owner in await document_owners(self.store, chore.owner):
             while erased := await self.store.documents.erase(owner, PAGE):
                 await self.store.people.count(user_id, requested_at, {"documents": erased})
         while await self.store.people.erase(user_id, requested_at, PAGE):
@@ -69,11 +70,5 @@ class Erasing:
         if rows or await self.store.conversations.listed(owner, 1):
             return True
         return owner in await self.store.documents.owners(owner) or bool(
-            await self._document_owners(owner)
+            await document_owners(self.store, owner)
         )
-
-    async def _document_owners(self, owner: str) -> list[str]:
-        """Return the conversations of a user that have documents, also deleted ones."""
-        found = await self.store.documents.owners(conversation_owner(owner, ""))
-        # an id may have a colon: of another user
-        return [one for one in found if (conversation_of(one) or ("",))[0] == owner]

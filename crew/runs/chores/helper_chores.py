@@ -11,9 +11,10 @@ from agents.errors import ModelError
 from agents.helper import Helper
 from agents.model import EmitModelEvent, Meter
 from crew.engine.endings import summary_block
+from crew.engine.memory.pasting import texts_beside
 from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
 from crew.journal.records.remembered.core import user_in
-from crew.journal.said import proves
+from crew.journal.said import PASTED, proves
 from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.conversations.conversations import one_line
@@ -152,7 +153,7 @@ class HelperChores:
                 earlier = await self.store.conversations.exchanges(*place, one.exchange - 1, 1)
                 exchanges |= {found.number: found for found in earlier}
             said = exchanges.get(one.exchange)
-            if said is None or not proves(one.quote, said.words_of_person):
+            if said is None or not await self._is_said(known, one.quote, said):
                 dropped += 1
                 continue
             texts.add(one.text.casefold())
@@ -160,6 +161,13 @@ class HelperChores:
         self._count_facts("kept", len(kept))
         self._count_facts("dropped", dropped)
         return kept
+
+    async def _is_said(self, known: Conversation, quote: str, said: Exchange) -> bool:
+        """Return whether a quote proves something; raises StoreError."""
+        words, texts = said.words_of_person, list[str]()
+        if any(len(text) >= PASTED for text in words):
+            texts = await texts_beside(self.store, known.owner, known.conversation_id, said)
+        return proves(quote, words, texts)
 
 
 def _taint(last: Summary | None, new: Sequence[Exchange]) -> tuple[str, ...]:

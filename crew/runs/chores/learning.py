@@ -7,10 +7,10 @@ from agents.context.blocks import as_data
 from agents.helper import Helper
 from crew.crew import Crew
 from crew.engine.masking import masked_data
+from crew.engine.memory.pasting import texts_beside
 from crew.journal.records.conversations import Chore, Conversation, Exchange
 from crew.journal.records.remembered.core import CoreVersion, owner_in, user_in
 from crew.journal.records.remembered.recall import Lesson, RecallItem
-from crew.journal.replay import tool_outputs
 from crew.journal.said import PASTED
 from crew.memory.core import CoreRule, block_text, value_of
 from crew.memory.recall import RecallRule
@@ -116,7 +116,7 @@ class Learning:
             owner,
             known.conversation_id,
             {one.number: one for one in exchanges},
-            await self._outputs(exchanges, rule),
+            await self._outputs(known, exchanges, rule),
             nearest,
             await self._blocks(crew, user_id, known.conversation_id),
             now,
@@ -125,9 +125,9 @@ class Learning:
         )
 
     async def _outputs(
-        self, exchanges: Sequence[Exchange], rule: RecallRule
+        self, known: Conversation, exchanges: Sequence[Exchange], rule: RecallRule
     ) -> dict[int, Sequence[str]]:
-        """Return by exchange what tools gave up to its end, some of which may have been pasted."""
+        """Return by exchange what tools and documents gave up to its end: it may be pasted."""
         assert rule.learn is not None, "else nothing is learned"
         teachers, outputs = rule.learn.teachers, list[str]()
         texts = {one.number: proving_words(one, teachers) for one in exchanges}
@@ -135,7 +135,10 @@ class Learning:
             return {}
         found: dict[int, Sequence[str]] = {}
         for one in exchanges:
-            outputs = [*outputs, *await tool_outputs(self.store, one.run_id)]
+            outputs = [
+                *outputs,
+                *await texts_beside(self.store, known.owner, known.conversation_id, one),
+            ]
             found[one.number] = outputs
         return found
 

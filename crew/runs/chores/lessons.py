@@ -205,6 +205,8 @@ def _versions(
         raise _Refused("writer")
     rule, owner, version = given.blocks[one.block]
     _require_quote(one.quote, one.exchange, given, teachers)
+    if rule.schema is None and not all(shares_name(edit.new, one.quote) for edit in one.edits):
+        raise _Refused("name")
     number = version.version if version is not None else 0
     number, value = values.get(one.block, (number, value_of(rule, version)[0]))
     try:
@@ -215,9 +217,12 @@ def _versions(
     if changed == value:
         return []
     values[one.block] = number + 1, changed
-    run_id, quote = given.exchanges[one.exchange].run_id, given.mask(one.quote)
-    at = rfc3339(given.now)
-    return [CoreVersion(owner, one.block, number + 1, changed, at, "learn", LEARNER, run_id, quote)]
+    said, quote, at = given.exchanges[one.exchange], given.mask(one.quote), rfc3339(given.now)
+    # the helper has read all of them
+    read = (name for exchange in given.exchanges.values() for name in exchange.taint)
+    taint = rule.taint(version, tuple(read))
+    of = owner, one.block, number + 1, changed, at
+    return [CoreVersion(*of, "learn", LEARNER, said.run_id, quote, taint=taint)]
 
 
 def _require_quote(

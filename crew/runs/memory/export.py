@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from crew.documents.images import IMAGES
 from crew.journal.records.conversations import owner_of
 from crew.journal.records.listing import RunFilter
-from crew.journal.records.remembered.core import conversation_owner
+from crew.journal.records.remembered.core import conversation_of, conversation_owner
 from crew.journal.records.rows import PAGE
 from crew.journal.store import RunStore
 from crew.runs.conversations.conversations import all_exchanges
@@ -36,13 +36,20 @@ async def everything_of(store: RunStore, user_id: str) -> AsyncIterator[Exported
             owners.append(conversation_owner(owner, value["conversation_id"]))
         yield kind, value
     # an image may have come before its conversation
-    for place in await store.documents.owners(conversation_owner(owner, "")):
+    for place in await document_owners(store, owner):
         owners += [place] if place not in owners else []
     for place in owners:
         async for exported in _memory(store, place):
             yield exported
     for entry in await store.people.audit(user_id):
         yield "audit", asdict(entry)
+
+
+async def document_owners(store: RunStore, owner: str) -> list[str]:
+    """Return the conversations of a user that have documents, also deleted ones."""
+    found = await store.documents.owners(conversation_owner(owner, ""))
+    # an id may have a colon: of another user
+    return [one for one in found if (conversation_of(one) or ("",))[0] == owner]
 
 
 async def _runs(store: RunStore, user_id: str) -> AsyncIterator[Exported]:

@@ -78,3 +78,12 @@ def test_kinds_are_found_by_what_files_hold_first(name: str, data: bytes, kind: 
 def test_others_are_refused(data: bytes, why: str):
     with pytest.raises(UnknownKind, match=why):
         kind_of_file(data, "a.txt")
+
+
+def test_texts_about_other_kinds():
+    """A text that speaks of PDF is a text; an archive is what holds it, not what is in it."""
+    assert kind_of_file(b"It begins with %PDF-1.7, always.", "p.txt") == "txt"
+    assert kind_of_file(b"\n%PDF-1.7", "p.txt") == "pdf"
+    assert kind_of_file(b"junk %PDF-1.7", "p.pdf") == "pdf"
+    embedded = b"PK\x03\x04ppt/presentation.xml...xl/workbook.xml...xl/workbook.xml"
+    assert kind_of_file(embedded + b"..ppt/presentation.xml", "a.pptx") == "pptx"

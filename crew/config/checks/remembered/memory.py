@@ -11,7 +11,7 @@ from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.memory import CoreMemoryConfig, RecallConfig
 from crew.config.memory import CORE, RECALL, core_rule
 from crew.config.problems import Problem
-from crew.memory.core import CoreError, checked
+from crew.memory.core import CoreError, checked, has_free_text
 from tools.builtin.memory import EDIT_CORE, FORGET, REMEMBER
 from tools.builtin.memory import RECALL as RECALL_TOOL
 from tools.text.suggest import nearest
@@ -79,10 +79,9 @@ def _check_block(
         assert config.write is not None, "it has learn"
         yield document.problem((*path, "write", config.write.index("learn")), "ignored-key", text)
     schema = files.core.get(name)
-    is_free = schema is None or any(one.is_free_text for one in schema.properties.values())
     is_readable = config.schema_ is None or schema is not None
     others = sorted(config.writers - {"person"})
-    if config.scope == "crew" and others and is_free and is_readable:
+    if config.scope == "crew" and others and has_free_text(schema) and is_readable:
         text = (
             "what agents write here reaches all users, so it must have no words of one: give it a "
             "schema of enum, boolean and number fields, or write: [people]"

@@ -33,9 +33,8 @@ def user_in(owner: str) -> str:
 
 def user_behind(owner: str) -> str:
     """Return the user of an owner, who may be a conversation; "" for none."""
-    if owner.startswith("conversation:"):
-        return owner.split(":", 2)[1]
-    return user_in(owner)
+    place = conversation_of(owner)
+    return user_in(owner if place is None else place[0])
 
 
 def conversation_owner(owner: str, conversation_id: str) -> str:
@@ -116,12 +115,15 @@ def filled(
     if texts == old:
         return None
     number = 1 if known is None else known.version + 1
-    value = "\n".join(texts)
-    taint = tuple(dict.fromkeys((*(known.taint if known is not None else ()), *fill.taint)))
-    agent_id = fill.agent_id
+    value, taint, agent_id = "\n".join(texts), taint_after(known, fill.taint), fill.agent_id
     return CoreVersion(
         owner, fill.block, number, value, at, "output", agent_id, run_id, taint=taint
     )
+
+
+def taint_after(known: CoreVersion | None, more: Sequence[str]) -> tuple[str, ...]:
+    """Return the taint of a block after a change in a run with this one: the old text may stay."""
+    return tuple(dict.fromkeys((*(known.taint if known is not None else ()), *more)))
 
 
 class CoreLog(Protocol):

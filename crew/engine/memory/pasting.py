@@ -1,0 +1,95 @@
+"""The texts of a run that a person may have pasted: of tools and documents, as it had them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic_core import from_json
+
+from agents.events import ToolReturned
+from agents.messages import Attachment
+from crew.journal.records.conversations import CREW_OWNER, Exchange, owner_of
+from crew.journal.records.remembered.core import conversation_owner, user_in
+from crew.journal.records.rows import PAGE
+from crew.journal.remembered.events import DocumentsShown
+from crew.journal.replay import read_event
+from crew.journal.said import PASTED
+from crew.journal.store import RunStore
+
+# of each document
+MAX_CHARS = 5_000_000
+
+
+async def texts_of_others(
+    store: RunStore, run_id: str, owners: Sequence[str], attached: Sequence[Attachment]
+) -> list[str]:
+    """Return what tools gave in a run, and the documents that it was shown or that were attached.
+
+    Args:
+        store: has them, as far as the run's events are kept.
+        run_id: of the run.
+        owners: whom its documents may belong to.
+        attached: what the person has sent.
+
+    Raises:
+        StoreError: it failed.
+    """
+    found: list[str] = []
+    documents = dict.fromkeys(one.document_id for one in attached if not one.media_type)
+    seq = 0
+    while True:
+        page = await store.records(run_id, seq, PAGE)
+        for record in page:
+            event, _ = read_event(record, run_id)
+            seq = record.seq
+            if isinstance(event, ToolReturned):
+                found += texts_in(event.result.output)
+            elif isinstance(event, DocumentsShown):
+                documents |= dict.fromkeys(one.document_id for one in event.passages)
+        if page.is_last:
+            break
+    for document_id in documents:
+        for owner in owners:
+            text = await store.documents.text(owner, document_id, 0, MAX_CHARS)
+            if text is not None:
+                found.append(text)
+                break
+    return found
+
+
+async def texts_beside(
+    store: RunStore, owner: str, conversation_id: str, one: Exchange
+) -> list[str]:
+    """Return these texts of the run of an exchange; raises StoreError."""
+    attached = [*one.attached, *(sent for part in one.said for sent in part.attached)]
+    owners = owners_of_documents(user_in(owner), conversation_id)
+    return await texts_of_others(store, one.run_id, owners, attached)
+
+
+def owners_of_documents(user_id: str, conversation_id: str) -> tuple[str, ...]:
+    """Return whom the documents of a run may belong to."""
+    owner = owner_of(user_id)
+    of_conversation = (conversation_owner(owner, conversation_id),) if conversation_id else ()
+    return (CREW_OWNER, owner, *of_conversation)
+
+
+def texts_in(output: str) -> list[str]:
+    """Return the output of a tool, and the long texts in it where it is JSON."""
+    if output.lstrip()[:1] not in ("{", "["):
+        return [output]
+    try:
+        data = from_json(output)
+    except ValueError:
+        return [output]
+    return [output, *(text for text in _texts(data) if len(text) >= PASTED)]
+
+
+def _texts(data: Any) -> Iterator[str]:
+    match data:
+        case str():
+            yield data
+        case dict():
+            for value in data.values():
+                yield from _texts(value)
+        case list():
+            for value in data:
+                yield from _texts(value)
