@@ -260,6 +260,8 @@ class Warned:
     failed: tuple[FailedRequest, ...] = ()
     # that answers from now on, in place of the agents' own (`budget_model`)
     model: str = ""
+    # the budget that it is about, as `file:line`; None: it is about none
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

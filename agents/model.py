@@ -127,6 +127,8 @@ class PaidAttempt:
     max_tokens: int | None
     # None: not known
     prices: Prices | None
+    # that the model may think before it answers; the answer has to be longer
+    thinking_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

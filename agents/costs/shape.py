@@ -2,7 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -19,10 +19,10 @@ Price = Annotated[Decimal, Field(ge=0, le=MOST_USD, allow_inf_nan=False)]
 class RatesConfig(Shape):
     """What tokens cost, in USD a million."""
 
-    input: Price = Decimal()
-    """Of what goes in."""
-    output: Price = Decimal()
-    """Of what comes out."""
+    input: Price | None = None
+    """Of what goes in; required, but for a model that is `free` or has a price by request alone."""
+    output: Price | None = None
+    """Of what comes out; as `input`."""
     cache_read: Price | None = None
     """Of what goes in, what a cache had; `input` unless given."""
     cache_write: Price | None = None
@@ -35,13 +35,20 @@ class RatesConfig(Shape):
     def rates(self) -> Rates:
         """Return them as they are used."""
         return Rates(
-            self.input,
-            self.output,
+            self.input or Decimal(),
+            self.output or Decimal(),
             self.cache_read,
             self.cache_write,
             self.thinking,
             self.request,
         )
+
+    @model_validator(mode="after")
+    def _says_both(self) -> Self:
+        if (self.input is None) != (self.output is None):
+            missing = "input" if self.input is None else "output"
+            raise ValueError(f"say {missing}, too: 0 where it costs nothing")
+        return self
 
 
 class AboveConfig(Shape):

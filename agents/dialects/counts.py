@@ -43,10 +43,8 @@ def _sum(value: Any) -> int | None:
     """Return a count that is not negative; None for what is none."""
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value[:20])
-    is_number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-    if not is_number or not 0 <= (value or 0) <= MAX_TOKENS:
-        return None
-    return int(value or 0)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value <= MAX_TOKENS else None
 
 
 def _part(value: Any) -> int:

@@ -124,7 +124,9 @@ class Catalog:
         given = self.providers.get(config.provider, ProviderConfig())
         stand_in = None if is_itself else self.stand_in
         asked, name = self._asked(config, extras, stand_in)
-        model = self._paced(Priced(asked, prices, self.unpriced, extras.alias), name, given)
+        thinking = extras.thinking_tokens or 0
+        one = Priced(asked, prices, self.unpriced, extras.alias, thinking)
+        model = self._paced(one, name, given)
         limits = limits_of(given.breaker, unless_given=config.provider != "scripted")
         model = self._breaking(model, name, limits, has_backup)
         return self._retrying(model, given.max_retries)

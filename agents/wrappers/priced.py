@@ -47,6 +47,8 @@ class Priced(Around):
     unpriced: UnpricedModels | None = None
     # the name that the files have for it; "" where they have none
     alias: str = ""
+    # that it may think before it answers
+    thinking_tokens: int = 0
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer with the cost in its usage, or raise ModelError."""
@@ -86,6 +88,7 @@ class Priced(Around):
             request.tokenizer.count_message(LAST_CALL),
             request.max_tokens,
             self.prices,
+            self.thinking_tokens,
         )
         room = await meter.begin(attempt)
         if room.max_tokens is not None:

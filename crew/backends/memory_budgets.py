@@ -53,7 +53,9 @@ class MemoryBudgets:
     def _settle(self, call: CallRow) -> None:
         wanted = self._held.pop(call.id, None)
         for one in wanted.shares if wanted is not None else ():
-            pot = self._pots[one.key]
+            # of a user who was erased meanwhile there is none
+            if (pot := self._pots.get(one.key)) is None:
+                continue
             self._pots[one.key] = replace(
                 pot,
                 nanos=pot.nanos + (call.nanos or 0),
@@ -108,6 +110,11 @@ class MemoryBudgets:
     def _lose(self, found: Sequence[Reservation]) -> int:
         self._costs.add([CALL.validate_json(one.call) for one in found])
         return len(found)
+
+    async def forget(self, value: str, but: Sequence[str]) -> None:
+        """See BudgetLog."""
+        for key in [one for one in self._pots if one.value == value and one.budget not in but]:
+            del self._pots[key]
 
     async def purge(self, before: str) -> None:
         """See BudgetLog."""

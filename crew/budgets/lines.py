@@ -1,25 +1,53 @@
-"""Calls of a process that wait for room in a pot."""
+"""Calls of a process that wait for room in pots."""
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from crew.journal.records.spent.budgets import PotKey
 from tools.loops import PerLoop
 
 
 class PotLines:
-    """Who waits for room in which pot, first come first served."""
+    """Who waits for room in which pot: who came first is first."""
 
     def __init__(self) -> None:
-        self._locks: PerLoop[dict[PotKey, asyncio.Lock]] = PerLoop(dict)
+        # by pot: the numbers of those who wait
+        self._waiting: PerLoop[dict[PotKey, set[int]]] = PerLoop(dict)
+        self._numbers = itertools.count()
 
-    @contextlib.asynccontextmanager
-    async def turn(self, keys: Sequence[PotKey]) -> AsyncIterator[None]:
-        """Wait while others wait for one of these pots; `keys`: in the order that all have."""
-        locks = self._locks.get()
-        async with contextlib.AsyncExitStack() as stack:
-            for key in keys:
-                lock = locks.setdefault(key, asyncio.Lock())
-                await stack.enter_async_context(lock)
-            yield
+    @contextlib.contextmanager
+    def place(self) -> Iterator["LinePlace"]:
+        """Come, for as long as the block lasts."""
+        waiting = self._waiting.get()
+        place = LinePlace(next(self._numbers), waiting)
+        try:
+            yield place
+        finally:
+            for key in place.joined:
+                waiting[key].discard(place.number)
+                if not waiting[key]:
+                    del waiting[key]
+
+
+class LinePlace:
+    """The place of one call among those that wait."""
+
+    def __init__(self, number: int, waiting: dict[PotKey, set[int]]) -> None:
+        self.number, self._waiting = number, waiting
+        # pots for which it waits
+        self.joined: set[PotKey] = set()
+
+    def behind(self, keys: Sequence[PotKey]) -> list[PotKey]:
+        """Return the pots for which others wait that came before."""
+        return [
+            key
+            for key in keys
+            if min(self._waiting.get(key, ()), default=self.number) < self.number
+        ]
+
+    def join(self, keys: Sequence[PotKey]) -> None:
+        """Wait for these pots, too: who comes later stands behind."""
+        for key in keys:
+            self.joined.add(key)
+            self._waiting.setdefault(key, set()).add(self.number)

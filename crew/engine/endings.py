@@ -168,12 +168,13 @@ class RunEnds:
         *,
         agent: Agent | None = None,
         retryable: bool = False,
+        source: str | None = None,
     ) -> None:
-        """Fail, for a reason; `agent`: at which."""
+        """Fail, for a reason; `agent`: at which; `source`: the budget without room."""
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
         seconds, message = self.record.journal.active_seconds, self.crew.secrets.mask(message)
         made = self.record.take_failed()
-        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds, made)
+        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds, made, source)
         self._end(failed, agent_id, message)
 
     def _end(

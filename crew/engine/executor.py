@@ -170,7 +170,7 @@ class CrewExecutor:
         if self._budgets.held is not None:
             self._follow_budget(*self._budgets.held)
         elif state.budget.ends and not (main.calls or works_in_parts(state)):
-            self._ends.finish("budget", state.last_agent or main.agent_id, state.last_answer)
+            self._end_by_budget(main.agent_id)
         elif state.group is not None and state.group.ended:
             group = routing.groups[state.group.name]
             answers = group_answers(state.group)
@@ -215,9 +215,16 @@ class CrewExecutor:
         elif then == "end":
             for result in cut_off_all(state, self.crew, "the budget is used up"):
                 self._record(result)
-            self._ends.finish("budget", state.last_agent or agent_id, state.last_answer)
+            if not state.budget.ends:
+                self._budgets.end(agent_id, refusal)
+            self._end_by_budget(agent_id)
         else:
-            self._ends.fail("budget", "budget", refusal.text, agent=agent)
+            source = refusal.source
+            self._ends.fail("budget", "budget", refusal.text, agent=agent, source=source)
+
+    def _end_by_budget(self, agent_id: str) -> None:
+        state, source = self.state, self.state.budget.source or None
+        self._ends.finish("budget", state.last_agent or agent_id, state.last_answer, source=source)
 
     def _follow_answer(self, main: Branch, answer: str) -> None:
         """Go where an answer leads; a plan begins."""

@@ -243,6 +243,8 @@ class RunFailed:
     duration_seconds: float
     # requests that no answer followed
     failed: tuple[FailedRequest, ...] = ()
+    # the budget without room, as `file:line`; None: another reason
+    source: str | None = None
 
 
 StoredEvent = (

@@ -43,7 +43,6 @@ SETTINGS = {
     "crashed": "max_recoveries",
     "unplayable": "unplayable_after_seconds",
     "failed_sequences": "max_failed_sequences",
-    "calls_refused": "max_calls_per_answer",
 }
 NOT_KEPT = "the files of the run are no longer kept"
 # ends that rules decide
@@ -122,6 +121,8 @@ class Explainer:
                 return self._result(event)
             case Warned():
                 limits = self._settings(event.limit or event.code, event.agent_id)
+                if event.source is not None:
+                    limits = [Ruling("budget", True, event.message, event.source)]
                 ruling = Ruling(event.code, True, event.message)
                 return WhyStep(f"warning {event.code}", decided=[ruling], limits=limits)
             case ParallelStarted():
@@ -190,14 +191,20 @@ class Explainer:
             decided, matched = self._decision(state, recorded)
             facts = {"from": state.main.agent_id}
             return WhyStep(text, decided, matched, facts=facts, cost_usd=cost)
-        limits = self._settings(event.reason)
-        return WhyStep(text, limits=limits, facts=_known({"source": event.source}), cost_usd=cost)
+        limits = self._settings(event.reason, event.agent_id)
+        if event.reason == "budget" and event.source is not None:
+            limits = [Ruling("budget", True, "no room for another call", event.source)]
+        facts = _known({"source": event.source, "from": state.main.agent_id})
+        return WhyStep(text, limits=limits, facts=facts, cost_usd=cost)
 
     def _failure(self, event: RunFailed) -> WhyStep:
+        limits = self._settings(event.reason)
+        if event.source is not None:
+            limits = [Ruling("budget", True, event.message, event.source)]
         return WhyStep(
             f"fails: {event.reason} ({event.code})",
             [Ruling(event.code, True, event.message)],
-            limits=self._settings(event.reason),
+            limits=limits,
             facts={"attempts": [_attempt(one) for one in event.failed]} if event.failed else {},
             cost_usd=_cost(usage_with(Usage(), event.failed)),
         )

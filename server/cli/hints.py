@@ -8,6 +8,8 @@ from typing import Any
 
 from tools.text.texts import UNSAFE
 
+# of an approval at a full budget
+MORE, AGAIN = '"usd": 1', '"again": true'
 # in this order
 DECISIONS = ("approve", "retry", "skip", "deny")
 
@@ -31,7 +33,8 @@ def answer_commands(
         return [f"{base} {_call(call, 'approve={…}')}", f"{base} --decision deny"]
     if question == "budget":
         (call, *_) = calls
-        more = _call(call, 'approve={"usd": 1}')
+        is_of_calls = call.get("arguments", {}).get("unit") == "calls"
+        more = _call(call, f"approve={{{AGAIN if is_of_calls else MORE}}}")
         return [f"{base} {more}", f"{base} --decision deny"]
     may = [one for one in DECISIONS if all(one in call.get("may", ()) for call in calls)]
     commands = [f"{base} --decision {one}" for one in may]

@@ -287,7 +287,7 @@ OPERATIONS = (
     ),
     get_operation(f"{API}/budgets", "read", budgets.show_budgets, BudgetsAnswer, (503,)),
     post_operation(
-        f"{API}/budgets/{{name}}/{{pot}}",
+        f"{API}/budgets/{{name}}/{{pot:encoded}}",
         "admin",
         budgets.add_to_budget,
         200,

@@ -10,8 +10,9 @@ from crew.config.checks.models import models_of_helpers
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
+from crew.config.keys.budgets import OtherModel
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import client_models_of, models_of, primary_of
+from crew.config.keys.models import Models, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
 from tools.config import CommonTool, McpServer, PythonTool, ToolConfig
@@ -37,7 +38,7 @@ def find_no_effect(
         agent, document = files.agents[agent_id], files.agent_files[agent_id]
         yield from _models(agent, document, crew)
         if files.is_whole(document.file, "cost_limits", *FLAT_COST_KEYS):
-            yield from _costs(agent, document)
+            yield from _costs(agent, crew.models, document)
         yield from _prompts(files, agent, document, crew)
         has_tools = agent.tool_names or not files.is_whole(document.file, "tools")
         for key in ("tool_call_mode", "tool_choice"):
@@ -99,7 +100,7 @@ def _models(agent: AgentConfig, document: Document, crew: CrewConfig) -> Iterato
             yield _no_effect(document, (*model.path, "provider_url"), why)
 
 
-def _costs(agent: AgentConfig, document: Document) -> Iterator[Problem]:
+def _costs(agent: AgentConfig, models: Models, document: Document) -> Iterator[Problem]:
     limits = agent.cost_limits
     nested = document.data.get("cost_limits")
     nested = nested if isinstance(nested, dict) else {}
@@ -113,7 +114,8 @@ def _costs(agent: AgentConfig, document: Document) -> Iterator[Problem]:
 
     priced = limits.input_token_price_per_million or limits.output_token_price_per_million
     daily = limits.max_tokens_per_day is not None or limits.max_cost_per_day_usd is not None
-    if limits.max_cost_per_day_usd is not None and not priced:
+    is_priced = priced or any(one.named.prices for one in models_of(agent, models))
+    if limits.max_cost_per_day_usd is not None and not is_priced:
         why = "without input_token_price_per_million and output_token_price_per_million"
         why = f"{why} every call costs nothing"
         yield _no_effect(document, place("max_cost_per_day_usd", "max_cost_per_day"), why)
@@ -187,6 +189,7 @@ def _unused_models(
     if crew.settings.client_models and not any(one.model_from_client for one in agents):
         why = "no agent has model_from_client"
         yield _no_effect(document, ("settings", "client_models"), why)
+    names |= {one.then.model for one in crew.budgets.values() if isinstance(one.then, OtherModel)}
     for name, model in crew.models.items():
         path, given = ("models", name), model.model_fields_set
         if name not in names:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ GENAI_KEYS = {
     "cache_read": "cache_read_mtok",
     "cache_write": "cache_write_mtok",
 }
+# USD of 1,000 requests
+GENAI_REQUESTS = "requests_kcount"
 LITELLM_KEYS = {
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
@@ -29,6 +31,8 @@ LITELLM_KEYS = {
     "thinking": "output_cost_per_reasoning_token",
 }
 ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+# of a provider, its address and a model; None: the list has no price of it
+Find = Callable[[str, str, str], "dict[str, Any] | None"]
 # USD for a million, as prices.json has them
 Document = dict[str, Any]
 
@@ -43,8 +47,7 @@ class PriceFinder:
 
     source: str
     version: str
-    # of a provider, its address and a model; None: the list has no price of it
-    find: Callable[[str, str, str], Document | None]
+    find: Find
 
 
 def installed_list() -> PriceFinder:
@@ -83,10 +86,23 @@ def list_in(path: Path) -> PriceFinder:
         raise NoList(f"{path} is no JSON: {error}") from None
     version = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     if isinstance(data, list) and all(isinstance(one, dict) and "models" in one for one in data):
-        return PriceFinder(GENAI, version, lambda *wanted: _in_genai(data, *wanted))
+        return PriceFinder(GENAI, version, _guarded(path, lambda *of: _in_genai(data, *of)))
     if isinstance(data, dict) and any(_is_litellm(one) for one in data.values()):
-        return PriceFinder(LITELLM, version, lambda *wanted: _in_litellm(data, *wanted))
+        return PriceFinder(LITELLM, version, _guarded(path, lambda *of: _in_litellm(data, *of)))
     raise NoList(f"{path} has prices in no form that is known (genai-prices, litellm)")
+
+
+def _guarded(path: Path, find: Find) -> Find:
+    """Return what raises NoList where an entry is not as such lists have it."""
+
+    def found(provider: str, address: str, model: str) -> Document | None:
+        try:
+            return find(provider, address, model)
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, re.error):
+            text = f"{path}: what it says of {provider}/{model} is in no form that is known"
+            raise NoList(text) from None
+
+    return found
 
 
 def _refuse(constant: str) -> Any:
@@ -115,12 +131,17 @@ def _of_litellm(entry: Mapping[str, Any]) -> Document:
             suffix = f"_above_{match[1]}k_tokens"
             prices = {**found, **_million(entry, LITELLM_KEYS, suffix)}
             above.append({"input": int(match[1]) * 1000, "prices": prices})
+    if found:
+        found = {"input": 0.0, "output": 0.0, **found}
     return {**found, "above": above} if above else found
 
 
 def _million(entry: Mapping[str, Any], keys: Mapping[str, str], suffix: str) -> Document:
     values = {name: entry.get(key + suffix) for name, key in keys.items()}
-    known = {name: one for name, one in values.items() if isinstance(one, int | float)}
+    known = {name: one for name, one in values.items() if one is not None}
+    wrong = [one for one in known.values() if isinstance(one, bool | str | list | dict)]
+    if wrong:
+        raise NoList(f"{wrong[0]!r} is no price")
     return {name: _number(Decimal(repr(one)) * 10**6) for name, one in known.items()}
 
 
@@ -137,11 +158,24 @@ def _in_genai(data: list[Any], provider: str, address: str, model: str) -> Docum
 
 
 def _newest(prices: Any) -> Mapping[str, Any]:
-    """Return the prices of today: the last of a list has no condition that is over."""
-    if isinstance(prices, list):
-        found = prices[-1].get("prices", {}) if prices else {}
-        return found if isinstance(found, dict) else {}
-    return prices if isinstance(prices, dict) else {}
+    """Return the prices of today; of those that depend on the hour, the dearest."""
+    if not isinstance(prices, list):
+        return prices if isinstance(prices, dict) else {}
+    today, hourly = datetime.now(UTC).date(), []
+    newest: Mapping[str, Any] = {}
+    for one in prices:
+        when = one.get("constraint") or {}
+        if "start_time" in when or "end_time" in when:
+            hourly.append(one["prices"])
+        elif "start_date" not in when or date.fromisoformat(when["start_date"]) <= today:
+            newest = one["prices"]
+    return max((newest, *hourly), key=_weight)
+
+
+def _weight(prices: Mapping[str, Any]) -> Decimal:
+    """Return what a token in and one out cost."""
+    keys = (GENAI_KEYS["input"], GENAI_KEYS["output"])
+    return sum((_tiers_of(prices.get(key) or 0)[0] for key in keys), Decimal())
 
 
 def _matches(rule: Any, model: str) -> bool:
@@ -181,6 +215,10 @@ def _of_genai(prices: Mapping[str, Any]) -> Document | None:
             tiers.setdefault(start, {})[name] = _number(price)
     if "input" not in base and "output" not in base:
         return None
+    # such as a model of vectors, that writes nothing
+    base = {"input": 0.0, "output": 0.0, **base}
+    if prices.get(GENAI_REQUESTS) is not None:
+        base["request"] = _number(Decimal(str(prices[GENAI_REQUESTS])) / 1000)
     if tiers:
         above, known = [], base
         for start in sorted(tiers):

@@ -42,7 +42,7 @@ class BudgetConfig(Shape):
     """Each value of it has a pot of its own; calls without one (no user) have none."""
     per: Literal["hour", "day", "week", "month", "total"] | None = None
     """How long a pot lasts, by `settings.timezone`; not for scope `run`."""
-    usd: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    usd: Annotated[float, Field(ge=1e-9, le=1e9)] | None = None
     """USD, by the prices of the models."""
     tokens: Annotated[int, Field(gt=0, le=MOST)] | None = None
     """Tokens, in and out."""

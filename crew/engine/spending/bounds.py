@@ -14,6 +14,8 @@ from crew.journal.query import Query
 from crew.journal.questions import BudgetQuestion, PendingCall
 from tools.calls import ToolCall
 
+# that a person may give a pot at once
+MOST_USD, MOST_TOKENS = 1e6, 10**12
 # the pseudo-call that a person decides on
 BUDGET = "budget"
 # of an approval that gives nothing more
@@ -32,7 +34,7 @@ def with_bound(attempt: PaidAttempt, pots: Sequence[Pot]) -> PaidAttempt:
     """Return a call with the longest answer that it may have, where a budget needs one."""
     is_worst = any(one.budget.reserve == "worst" for one in pots)
     if is_worst and attempt.max_tokens is None:
-        return replace(attempt, max_tokens=EXPECTED_TOKENS)
+        return replace(attempt, max_tokens=EXPECTED_TOKENS + attempt.thinking_tokens)
     return attempt
 
 
@@ -67,16 +69,24 @@ def budget_question(agent_id: str, refusal: BudgetRefusal, models: Sequence[str]
         "unit": refusal.unit,
     }
     names = sorted(models)
-    amount = {"type": "number", "exclusiveMinimum": 0}
+    amount = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_USD}
     properties: dict[str, object] = {
         "usd": {**amount, "description": "USD more for this pot."},
-        "tokens": {"type": "integer", "minimum": 1, "description": "Tokens more for it."},
+        "tokens": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_TOKENS,
+            "description": "Tokens more for it.",
+        },
         AGAIN: {"type": "boolean", "description": "It has room by now: try the call again."},
         "for": {
             "enum": ["this", "all"],
             "description": "This run, or all that wait at the same pot.",
         },
     }
+    if refusal.unit == "calls":
+        # there is no other way to make more calls than another model
+        del properties["usd"], properties["tokens"]
     if names:
         text = "Answers in place of the agents' own, for the rest of the run."
         properties["model"] = {"type": "string", "enum": names, "description": text}

@@ -20,6 +20,7 @@ from crew.budgets.estimates import (
     input_tokens,
     output_tokens,
 )
+from crew.budgets.lines import LinePlace
 from crew.budgets.room import (
     LEAST_OUTPUT,
     FullPot,
@@ -44,7 +45,6 @@ from tools.clock import rfc3339
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
-# begins the key of a raise; keys of clients have no spaces
 # between two looks at a pot in which others have reserved
 LOOK_SECONDS = 0.1
 # a reservation ends so long after the longest request
@@ -145,8 +145,8 @@ class RunBudgets:
         require_price(attempt, pots)
         try:
             await self._know_lengths(attempt, pots)
-            async with self.crew.recipe.budget_lines.turn([one.key for one in pots]):
-                return await self._reserve(agent_id, attempt, pots)
+            with self.crew.recipe.budget_lines.place() as place:
+                return await self._reserve(agent_id, attempt, pots, place)
         except StoreError as error:
             if all(one.budget.then == "warn" for one in pots):
                 return RequestRoom()
@@ -162,12 +162,16 @@ class RunBudgets:
         lengths.fill(key, await self.store.costs.answer_tokens(*key, KNOWN_ANSWERS))
 
     async def _reserve(
-        self, agent_id: str, attempt: PaidAttempt, pots: Sequence[Pot]
+        self, agent_id: str, attempt: PaidAttempt, pots: Sequence[Pot], place: LinePlace
     ) -> RequestRoom:
         """Reserve in all pots; raises BudgetExceeded, StoreError."""
-        clock, is_waiting = self.crew.clock, False
-        until = clock.monotonic() + max(one.budget.wait_seconds for one in pots)
+        came_at = self.crew.clock.monotonic()
         while True:
+            others = place.behind([one.key for one in pots])
+            ahead = [one for one in pots if one.key in others]
+            text = f"earlier calls wait for budget {ahead[0].budget.name}" if ahead else ""
+            if ahead and await self._waits(agent_id, ahead, place, came_at, text):
+                continue
             estimates = [self._estimate(attempt, one.budget) for one in pots]
             shares = [share_of(one, made) for one, made in zip(pots, estimates, strict=True)]
             dearest = max(estimates, key=lambda one: one.tokens)
@@ -179,28 +183,44 @@ class RunBudgets:
                 is_last = self._is_last(pots, shares, reserved.pots)
                 if is_last:
                     text = "a budget has room for no further call: it answers with what it has"
-                    self._warnings.warn(agent_id, "budget_end", text)
-                return RequestRoom(attempt.max_tokens, is_last)
+                    self._warnings.warn(agent_id, "budget_end", text, is_last)
+                return RequestRoom(attempt.max_tokens, bool(is_last))
             come_in = max(one.input for one in estimates)
             left = output_left(shares, reserved.pots, come_in, attempt.prices)
-            if LEAST_OUTPUT <= left < max(one.output for one in estimates):
+            if (
+                LEAST_OUTPUT + attempt.thinking_tokens
+                <= left
+                < max(one.output for one in estimates)
+            ):
                 text = f"the answer may have {left:,} tokens: a budget has no more room"
                 self._warnings.warn(agent_id, "budget_clipped", text)
                 attempt = replace(attempt, max_tokens=left)
                 continue
             full = full_pots(pots, shares, reserved.pots)
-            if all(one.is_held for one in full) and clock.monotonic() < until:
-                if not is_waiting:
-                    is_waiting = True
-                    self._warnings.warn(
-                        agent_id, "budget_wait", f"other calls have reserved: {full[0].text}"
-                    )
-                await clock.sleep(LOOK_SECONDS)
+            used_up = [one for one in full if not one.is_held]
+            text = f"other calls have reserved: {full[0].text}"
+            held = [one.pot for one in full]
+            if not used_up and await self._waits(agent_id, held, place, came_at, text):
                 continue
+            # what others may give back decides only where nothing else does
+            first = (used_up or full)[0]
             # that there is no room is more than what a channel is sent of it
             with contextlib.suppress(StoreError):
-                await self._warnings.notify_full(full[0])
-            raise BudgetExceeded(self._refusal(full[0]))
+                await self._warnings.notify_full(first)
+            raise BudgetExceeded(self._refusal(first))
+
+    async def _waits(
+        self, agent_id: str, pots: Sequence[Pot], place: LinePlace, came_at: float, text: str
+    ) -> bool:
+        """Wait a little for room in some pots; False: for so long as one of them allows."""
+        clock, most = self.crew.clock, min(one.budget.wait_seconds for one in pots)
+        if clock.monotonic() >= came_at + most:
+            return False
+        if not place.joined:
+            self._warnings.warn(agent_id, "budget_wait", text, pots[0].budget.source)
+        place.join([one.key for one in pots])
+        await clock.sleep(LOOK_SECONDS)
+        return True
 
     def _estimate(self, attempt: PaidAttempt, budget: Budget) -> Estimate:
         counted = attempt.prompt_tokens
@@ -246,8 +266,8 @@ class RunBudgets:
 
     def _is_last(
         self, pots: Sequence[Pot], shares: Sequence[Share], states: Sequence[PotState]
-    ) -> bool:
-        """Return whether a budget that ends runs has no room for another call like this one."""
+    ) -> str:
+        """Return the budget that ends runs and has no room for another such call; "": none."""
         for pot, share, state in zip(pots, shares, states, strict=True):
             if pot.budget.then != "end":
                 continue
@@ -258,14 +278,14 @@ class RunBudgets:
                 held_calls=state.held_calls + 1,
             )
             if not share.fits(after):
-                return True
-        return False
+                return pot.budget.source
+        return ""
 
     def _refusal(self, full: FullPot) -> BudgetRefusal:
         budget = full.pot.budget
         then = budget.then
-        if then == "model" and self.state.budget.model == budget.model:
-            # there is no room for that one, either
+        if then == "model" and budget.model in self.state.budget.models:
+            # there was no room for that one, either
             then = "block"
         return BudgetRefusal(
             budget.name,
@@ -292,20 +312,23 @@ class RunBudgets:
         asked, full = question.calls[0], question.full
         given = agreed_amounts(question, answer)
         if given is None:
-            self._warnings.warn(
-                asked.agent_id, "budget_end", f"a person has not agreed: {full.text}"
-            )
+            text = f"a person has not agreed: {full.text}"
+            self._warnings.warn(asked.agent_id, "budget_end", text, full.source)
             return
         assert self.state.pause_seq is not None, "it was paused"
         await raise_pot(self.store, question, given, self.row.run_id, self.state.pause_seq)
         if model := str(given.get("model", "")):
             text = f"{model} answers from now on, as a person has decided"
-            self._warnings.warn(asked.agent_id, "budget_model", text, model)
+            self._warnings.warn(asked.agent_id, "budget_model", text, full.source, model)
 
     def switch(self, agent_id: str, refusal: BudgetRefusal) -> None:
         """Let another model answer from now on."""
         text = f"{refusal.model} answers from now on: {refusal.text}"
-        self._warnings.warn(agent_id, "budget_model", text, refusal.model)
+        self._warnings.warn(agent_id, "budget_model", text, refusal.source, refusal.model)
+
+    def end(self, agent_id: str, refusal: BudgetRefusal) -> None:
+        """Make no further call."""
+        self._warnings.warn(agent_id, "budget_end", refusal.text, refusal.source)
 
 
 class _AgentMeter:

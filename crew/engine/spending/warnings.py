@@ -26,10 +26,20 @@ class BudgetWarnings:
         self._crew, self._row, self._store, self._record = crew, row, store, record
         self._told: set[tuple[PotKey, int]] = set()
 
-    def warn(self, agent_id: str, code: str, text: str, model: str = "") -> None:
-        """Record a warning of an agent; `model`: that answers from now on."""
+    def warn(
+        self, agent_id: str, code: str, text: str, source: str | None = None, model: str = ""
+    ) -> None:
+        """Record a warning of an agent.
+
+        Args:
+            agent_id: of the agent.
+            code: of the warning.
+            text: in words.
+            source: the budget, as `file:line`.
+            model: that answers from now on.
+        """
         name = self._crew.name_of(agent_id)
-        self._record(Warned(code, text, agent_id, name, model=model))
+        self._record(Warned(code, text, agent_id, name, model=model, source=source))
 
     async def tell(
         self,
@@ -60,7 +70,7 @@ class BudgetWarnings:
                 of = f" of {pot.key.value}" if pot.key.value else ""
                 text = f"budget {name}{of}: {used / 10:.0f} % of its limit is used ({source})"
             if await self._store.budgets.warn(pot.key, part, self._notices(pot, part, text)):
-                self.warn(agent_id, "budget", text)
+                self.warn(agent_id, "budget", text, pot.budget.source)
 
     async def notify_full(self, full: FullPot) -> None:
         """Send once that a pot has no room."""

@@ -44,6 +44,9 @@ class Erasing:
                 await self.store.people.count(user_id, requested_at, {"documents": erased})
         while await self.store.people.erase(user_id, requested_at, PAGE):
             pass
+        # of budgets that are gone, too
+        others = [one.name for one in self.runs.crew.budgets if one.scope != "user"]
+        await self.store.budgets.forget(user_id, others)
         if await self._left(chore.owner, user_id):
             # it came meanwhile
             return "more"

@@ -88,7 +88,10 @@ async def present_pots(store: RunStore, crew: Crew) -> list[ShownPot]:
     states = await store.budgets.pots([one.name for one in crew.budgets])
     for budget in crew.budgets:
         start, end = period_of(budget.per, now, crew.zone)
-        known = [one for one in states if one.key[0] == budget.name and one.key.period == start]
+        of = [one for one in states if one.key.budget == budget.name and one.key.period == start]
+        # agents with limits of their own have budgets of the same name
+        is_own = budget.scope == "agent" and budget.agents
+        known = [one for one in of if not is_own or one.key.value in budget.agents]
         if not known and budget.scope == "crew":
             known = [PotState(PotKey(budget.name, "", start), end)]
         passed = _passed(start, end, now)

@@ -39,6 +39,7 @@ OF_RUN = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE run_id = $1 
 OLD = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE until < $1 ORDER BY id LIMIT $2")
 # a call that was written all the same has settled nothing then
 DROP = sql("DELETE FROM crew_reservations WHERE id = ANY($1)")
+FORGET = sql("DELETE FROM crew_pots WHERE value = $1 AND NOT (budget = ANY($2))")
 PURGE = sql("DELETE FROM crew_pots WHERE resets_at <> '' AND resets_at < $1 AND held_calls = 0")
 
 
@@ -99,6 +100,10 @@ class SqlBudgets:
     async def expire(self, now: str, limit: int = 100) -> int:
         """See BudgetLog."""
         return await self._database.transact(lambda: _lose(OLD, now, limit))
+
+    async def forget(self, value: str, but: Sequence[str]) -> None:
+        """See BudgetLog."""
+        await self._database.fetch(FORGET, value, list(but), writes=True)
 
     async def purge(self, before: str) -> None:
         """See BudgetLog."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from agents.config import AgentConfig
 from agents.costs.prices import Prices
 from agents.costs.usage import Usage
 from crew.config.checks.references import unknown_name
@@ -11,7 +12,7 @@ from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.budgets import BudgetConfig, OtherModel
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import choose, models_of
+from crew.config.keys.models import ChosenModel, choose, client_models_of, models_of
 from crew.config.problems import Problem
 
 # by which two models are compared: half of it comes out
@@ -44,9 +45,12 @@ def _check_reach(
         if channel not in crew.notify:
             where = (*path, "notify", place)
             yield unknown_name(document, where, "channel", channel, crew.notify)
-    known = {model.name for one in files.agents.values() for model in models_of(one, crew.models)}
+    counted = [one for name, one in files.agents.items() if name in (budget.agents or files.agents)]
+    chosen = [model for one in counted for model in _models_of(one, crew)]
+    others = {one.then.model for one in crew.budgets.values() if isinstance(one.then, OtherModel)}
+    known = {model.name for model in chosen} | others
     for place, model in enumerate(budget.models):
-        if model not in known and model not in crew.models:
+        if model not in known:
             near = document.near(model, {*known, *crew.models})
             text = f"no agent has the model {model!r}, so this budget never counts it"
             where = (*path, "models", place)
@@ -64,7 +68,7 @@ def _check_prices(
     named: set[str] = set()
     for agent_id in budget.agents or crew.agents:
         agent = files.agents.get(agent_id)
-        for model in models_of(agent, crew.models) if agent is not None else ():
+        for model in _models_of(agent, crew) if agent is not None else ():
             name = listed_name(model.config.provider, model.config.model)
             is_counted = not budget.models or model.name in budget.models
             assert agent is not None, "it has models"
@@ -75,6 +79,12 @@ def _check_prices(
             text = f"{text} models.<name>.prices, `free: true`, tokens in place of usd, or"
             text = f"{text} settings.unpriced_usd_per_million"
             yield files.crew_document.problem((*path, "usd"), "unpriced-budget", text)
+
+
+def _models_of(agent: AgentConfig, crew: CrewConfig) -> Iterator[ChosenModel]:
+    """Yield all that may answer for an agent, but for those that budgets give it."""
+    yield from models_of(agent, crew.models)
+    yield from client_models_of(agent, crew.models, crew.settings.client_models)
 
 
 def _check_model(
@@ -101,8 +111,6 @@ def _check_model(
             text = f"{other.model} has a smaller context_window than {own.name} of {agent_id}"
             yield document.problem(path, "budget-model", text)
             return
-        if budget.usd is None:
-            continue
         prices = prices_of(files, agent, cheaper), prices_of(files, agent, own)
         if not _is_cheaper(*prices):
             text = f"{other.model} has no lower known price than {own.name} of {agent_id}"

@@ -1,7 +1,7 @@
 """The pots of budgets: what is used, what is reserved, and by which calls."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from agents.events import Warned
@@ -100,12 +100,18 @@ class BudgetState:
     model: str = ""
     # no further call is made
     ends: bool = False
+    # where the files say so, as `file:line`
+    source: str = ""
+    # all that have answered in place of the agents' own
+    models: tuple[str, ...] = ()
 
     def after(self, event: Warned) -> "BudgetState":
         """Return it after a warning of a budget."""
         if event.code == "budget_end":
-            return BudgetState(self.model, ends=True)
-        return BudgetState(event.model, self.ends) if event.model else self
+            return replace(self, ends=True, source=event.source or "")
+        if not event.model:
+            return self
+        return replace(self, model=event.model, models=(*self.models, event.model))
 
 
 NO_BUDGET = BudgetState()
@@ -164,6 +170,10 @@ class BudgetLog(Protocol):
 
     async def expire(self, now: str, limit: int = 100) -> int:
         """Do the same with reservations that have ended by themselves; how many there were."""
+        ...
+
+    async def forget(self, value: str, but: Sequence[str]) -> None:
+        """Delete the pots of a value; `but`: of other budgets than these."""
         ...
 
     async def purge(self, before: str) -> None:

@@ -97,10 +97,10 @@ def price_text(prices: Mapping[str, Any]) -> str:
 def _update(folder: Path, files: CrewFiles, source: Path | None, *, yes: bool) -> None:
     try:
         finder = installed_list() if source is None else list_in(source)
+        found, missing = _found(files, finder)
     except NoList as error:
         fail(str(error), Exit.USAGE)
     known = files.prices.models if files.prices is not None else {}
-    found, missing = _found(files, finder)
     lines = list(_changes(known, found))
     for line in lines or ["nothing has changed"]:
         print(visible(line))

@@ -43,10 +43,9 @@ async def add_to_budget(request: Request) -> Response:
     body = await parse_body(request, services.settings, PotBody)
     name, value = request.path_params["name"], request.path_params["pot"]
     store, crew = services.runs.store, services.runs.crew
-    wanted = name, "" if value == ONLY else value
     for one in await present_pots(store, crew):
-        key = one.state.key
-        if (key.budget, key.value) == wanted:
+        key, is_only = one.state.key, one.pot.budget.scope == "crew"
+        if (key.budget, key.value or ONLY if is_only else key.value) == (name, value):
             nanos, tokens = nanos_of(body.add_usd), body.add_tokens
             await store.budgets.add(key, one.pot.resets_at, nanos, tokens)
             more = f"{body.add_usd:g} USD, {tokens} tokens"
