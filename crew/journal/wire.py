@@ -175,6 +175,7 @@ def gap(row: RunRow, first: int, last: int) -> RunEvent:
         "agent_id": None,
         "from": first,
         "to": last,
+        "last": row.last_seq,
         "snapshot": result_of(row),
     }
     content = f"Events {first} to {last} are no longer kept"

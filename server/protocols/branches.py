@@ -102,6 +102,9 @@ async def branch_for(
     if not repeats or not messages or messages[-1][0] != "user":
         return conversation
     *said, text = said
+    if not said and not again:
+        # it has lost its words: that is no word of its user's
+        return conversation
     known = await branches_of(request, conversation)
     best, exchanges, likeness = conversation, [], (0, 0)
     for one in known:

@@ -16,6 +16,7 @@ from server.http.callers.rights import caller_of, require, user_of
 from server.http.endpoints.starting import Started, replayed_start, start_or_resume
 from server.http.errors import bad_request
 from server.http.idempotency import request_key
+from server.http.openapi.parameters import Parameter
 from server.http.reading import check_body, read_json
 from server.http.requests import RunRequest, StartRequest, start_of
 from server.http.services import services_of
@@ -58,11 +59,12 @@ class ClientWords:
         return [(IGNORED.lower().encode(), ", ".join(names).encode())] if names else []
 
 
-async def read_object(request: Request) -> dict[str, Any]:
-    """Read the JSON object that a client sends; raises HttpProblem."""
-    # it takes no parameters
-    request.state.parameters = {}
-    data: dict[str, Any] = await read_json(request, services_of(request).settings)
+async def read_object(request: Request, *takes: Parameter) -> dict[str, Any]:
+    """Read the JSON object that a client sends; raises HttpProblem; `takes`: in the address."""
+    known = {one.name: one for one in takes}
+    request.state.parameters = known
+    settings = services_of(request).settings
+    data: dict[str, Any] = await read_json(request, settings, frozenset(known))
     return data
 
 

@@ -6,6 +6,7 @@ the event that it was made of; frames of events that a client has are left out.
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import to_json
@@ -63,6 +64,29 @@ def write_until_done(frame: Frame, place: int | None = None) -> bytes:
     return b"data: [DONE]\n\n" if frame.document is None else data_line(frame.document)
 
 
+def is_whole_gap(event: RunEvent) -> bool:
+    """Return whether no event of a run that has ended is kept."""
+    return event.type == "gap" and any(one.ends_segment for one in in_place_of_gap(event))
+
+
+def in_place_of_gap(event: RunEvent) -> list[RunEvent]:
+    """Return what stands for events that are no longer kept, where a language cannot say so.
+
+    That is a beginning and, where no other event follows, the end that the run has come to.
+    """
+    data, result = event.metadata, event.metadata["snapshot"]
+    known = {"run_id": result["run_id"], "request_id": "", "crew": "", "resumed": False}
+    begun = replace(event, type="start", metadata={**known, "agent_id": result["agent_id"]})
+    if data["to"] < data.get("last", data["to"]) or result["status"] in ("running", "paused"):
+        return [begun]
+    if result["status"] == "failed":
+        failed = {"code": result["reason"], "reason": result["reason"], "retryable": False}
+        words = result["answer"] or ""
+        return [begun, replace(event, type="error", content=words, metadata={**known, **failed})]
+    done = {**result, "answer": result["answer"] or "", "stages": {}}
+    return [begun, replace(event, type="done", metadata={**known, **done})]
+
+
 class FoldedForm:
     """A fold as a stream (see `StreamForm`): frames behind an event."""
 
@@ -103,8 +127,12 @@ class FoldedForm:
             self.write(one, None if one.seq is None else one.seq - (one.seq == behind))
             for one, behind in zip(new, following, strict=False)
         )
-        if self._head is not None and (written or self._reached >= self.after > 0):
-            written, self._head = self._head() + written, None
+        # an answer is held until it is known whether it leads on: the head has all before it
+        is_settled = self._reached > self.after or event.type != "agent_response"
+        if self._head is not None and (written or (self.after > 0 and is_settled)):
+            # a segment that the client has seen end has nothing under way
+            is_over = self._reached == self.after and event.ends_segment
+            written, self._head = (b"" if is_over else self._head()) + written, None
         return written
 
     def ping(self, timestamp: str) -> bytes:
@@ -173,7 +201,8 @@ async def fold_to_end(request: Request, started: Started, fold: Fold) -> list[Fr
                     continue
                 made = fold.add(event)
                 frames += [one for one in made if (one.seq or 0) > started.before]
-                if event.ends_segment and event.seq > started.before:
+                is_end = event.ends_segment or is_whole_gap(event)
+                if is_end and event.seq > started.before:
                     return frames
         raise HttpProblem(503, GOING_DOWN, headers={"Retry-After": "5", **BEGUN})
 

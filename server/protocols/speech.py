@@ -42,17 +42,25 @@ class Speech:
         self._starts = frozenset(one[0] for one in self._signals)
         self._live: dict[Speaker, _Live] = {}
         self._held: RunEvent | None = None
+        # the last answer of the main line, and its words for people
+        self._last = ("", "")
 
     def settle(self, event: RunEvent) -> list[SettledEvent]:
         """Return the stored events that are certain now, in their order."""
         out = []
         if self._held is not None:
-            out.append(SettledEvent(self._held, self._cut(self._held.content, event)))
+            held, text = self._held, self._cut(self._held.content, event)
+            out.append(SettledEvent(held, text))
             self._held = None
+            if not is_part(held.speaker):
+                self._last = held.content, text
         if event.type == "agent_response":
             self._held = event
         elif event.type == "done":
-            out.append(SettledEvent(event, self._cut(event.metadata["answer"], event)))
+            answer, (said, text) = event.metadata["answer"], self._last
+            # it may end without a new answer: by a limit, or a person
+            shown = text if said and answer == said else self._cut(answer, event)
+            out.append(SettledEvent(event, shown))
         else:
             out.append(SettledEvent(event, event.content))
         return out

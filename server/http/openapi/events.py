@@ -269,6 +269,8 @@ class GapMetadata(TypedDict("GapMetadata", {"from": int})):
     seq: int
     agent_id: None
     to: int
+    # of the run's newest event; not in those of earlier versions
+    last: NotRequired[int]
     snapshot: ResultAnswer
 
 

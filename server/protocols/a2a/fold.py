@@ -5,7 +5,7 @@ from typing import Any
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
 from server.protocols.a2a.parts import AGENT, USER, write_data, write_message
-from server.protocols.folds import Frame
+from server.protocols.folds import Frame, is_whole_gap
 from server.protocols.pauses import pause_calls, say_question
 from server.protocols.speech import Speech, is_part
 
@@ -50,7 +50,11 @@ class TaskFold:
         }
         if artifacts and self._artifacts:
             task["artifacts"] = list(self._artifacts)
-        kept = self._history if history is None else self._history[len(self._history) - history :]
+        kept = (
+            self._history
+            if history is None
+            else self._history[max(0, len(self._history) - history) :]
+        )
         if kept:
             task["history"] = list(kept)
         return {**task, "metadata": {"crew": dict(self._metadata)}}
@@ -149,6 +153,9 @@ class TaskFold:
         """Tell a task of which the first events are no longer kept, by what it came to."""
         result = event.metadata["snapshot"]
         state, answer = STATES[result["status"]], result["answer"]
+        if not is_whole_gap(event):
+            # its end follows
+            state = WORKING
         if state == COMPLETED and answer:
             self._artifacts = [
                 {"artifactId": "answer", "name": "answer", "parts": [{"text": answer}]}

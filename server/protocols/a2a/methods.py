@@ -18,6 +18,7 @@ from server.http.bodies import AnswerBody
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.endpoints.starting import Started
 from server.http.errors import HttpProblem, problem_of
+from server.http.openapi.parameters import query_parameter
 from server.http.reading import check_body
 from server.http.requests import ResumeRequest, RunRequest, answer_of_body, refuse_head
 from server.http.services import services_of
@@ -41,6 +42,10 @@ from server.protocols.folds import FoldedForm, Frame, fold_to_end, speech_of, st
 # makes bytes of a stream's response, and of an error that ends it
 WriteResult = Callable[[dict[str, Any]], bytes]
 WriteError = Callable[[A2aError], bytes]
+
+
+# a client that cannot set a header says it so
+VERSION = query_parameter("A2A-Version", "Of the protocol.")
 
 
 def check_version(request: Request) -> None:

@@ -14,6 +14,7 @@ from server.http.sse import EventStream
 from server.protocols.a2a.card import REST
 from server.protocols.a2a.listing import list_tasks
 from server.protocols.a2a.methods import (
+    VERSION,
     cancel_task,
     check_version,
     error_of,
@@ -70,11 +71,11 @@ def _endpoint(answers: dict[str, Answer]) -> Answer:
 
 
 async def _send(request: Request) -> Any:
-    return await send_message(request, await read_object(request))
+    return await send_message(request, await read_object(request, VERSION))
 
 
 async def _stream(request: Request) -> EventStream:
-    return await stream_message(request, await read_object(request), data_line, _fail)
+    return await stream_message(request, await read_object(request, VERSION), data_line, _fail)
 
 
 async def _list(request: Request) -> Any:

@@ -11,6 +11,7 @@ from server.http.responses import JsonResponse
 from server.http.sse import EventStream
 from server.protocols.a2a.listing import list_tasks
 from server.protocols.a2a.methods import (
+    VERSION,
     cancel_task,
     check_version,
     error_of,
@@ -53,7 +54,7 @@ async def call_method(request: Request) -> Response | EventStream:
     id_: Any = None
     try:
         try:
-            data = await read_object(request)
+            data = await read_object(request, VERSION)
         except HttpProblem as problem:
             if problem.status != 400:
                 raise

@@ -1,5 +1,6 @@
 """`POST /agui` and `GET /agui/{run_id}`: what AG-UI's clients send, and the streams they get."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -83,8 +84,10 @@ async def run_agent(request: Request) -> Response | EventStream:
     try:
         started = await begin_once(request, data, decide, ("agui", thread_id, run_id))
     except (HttpProblem, CrewError) as error:
-        return await _failed(request, error, thread_id, run_id)
-    return _stream(request, started, thread_id, heard)
+        resumes = bool(data.get("resume"))
+        return await _failed(request, error, thread_id, run_id, resumes=resumes)
+    given = [one for one in data.get("messages", []) if isinstance(one.get("id"), str)]
+    return _stream(request, started, thread_id, heard, given)
 
 
 async def _require_no_pause(request: Request, thread_id: str) -> None:
@@ -117,16 +120,28 @@ async def follow_agent(request: Request) -> Response | EventStream:
     return stream_of(request, run_id, after, form, deltas=False, ends=False)
 
 
-def _stream(request: Request, started: Started, thread_id: str, heard: ClientWords) -> EventStream:
-    form = _form(request, started.run_id, thread_id, started.before)
+def _stream(
+    request: Request,
+    started: Started,
+    thread_id: str,
+    heard: ClientWords,
+    given: Sequence[dict[str, Any]],
+) -> EventStream:
+    form = _form(request, started.run_id, thread_id, started.before, given)
     headers = [*heard.headers, *started.headers]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
 
 
 def _form(
-    request: Request, run_id: str, thread_id: str, after: int, *, comes_back: bool = False
+    request: Request,
+    run_id: str,
+    thread_id: str,
+    after: int,
+    given: Sequence[dict[str, Any]] = (),
+    *,
+    comes_back: bool = False,
 ) -> FoldedForm:
-    fold = AguiFold(run_id, thread_id, speech_of(services_of(request).runs.crew))
+    fold = AguiFold(run_id, thread_id, speech_of(services_of(request).runs.crew), given)
 
     def write(frame: Frame, place: int | None) -> bytes:
         head = b"id: %s:%d\n" % (run_id.encode(), place) if place is not None else b""
@@ -186,7 +201,9 @@ async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequ
     return resume_with(request, run_id, answer_with(replies, caller, deltas=True))
 
 
-async def _failed(request: Request, error: Exception, thread_id: str, run_id: str) -> Response:
+async def _failed(
+    request: Request, error: Exception, thread_id: str, run_id: str, *, resumes: bool
+) -> Response:
     """Return why nothing begins: as events, where it is about the thread's interrupts."""
     problem = await problem_of(request, error)
     if problem is None:
@@ -194,7 +211,7 @@ async def _failed(request: Request, error: Exception, thread_id: str, run_id: st
     code = None
     if isinstance(error, ConversationAsks):
         code = "pending_interrupt"
-    elif isinstance(error, NotPaused) or problem.status == 409:
+    elif isinstance(error, NotPaused) or (resumes and problem.status == 409):
         code = "stale_interrupt"
     if code is None:
         raise problem

@@ -1,5 +1,6 @@
 """A run's events as AG-UI 1.0 has them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -7,7 +8,7 @@ from pydantic_core import to_json
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent, Speaker
 from server.protocols.agui.interrupts import interrupts_of
-from server.protocols.folds import Frame
+from server.protocols.folds import Frame, is_whole_gap
 from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part
 
@@ -20,8 +21,22 @@ LEFT_OUT = frozenset({"run_id", "seq", "agent_id"})
 class AguiFold:
     """Makes AG-UI's events of a run's, from the first one on."""
 
-    def __init__(self, run_id: str, thread_id: str, speech: Speech) -> None:
-        """Of a run; `thread_id`: as the client names its conversation."""
+    def __init__(
+        self,
+        run_id: str,
+        thread_id: str,
+        speech: Speech,
+        given: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Of a run.
+
+        Args:
+            run_id: the run.
+            thread_id: as the client names its conversation.
+            speech: its words.
+            given: the messages that the client has, which it keeps.
+        """
+        self._given = given
         self.run_id, self.thread_id, self.speech = run_id, thread_id, speech
         # of the client, for the newest segment; and the number of its first event
         self.client_run_id, self._begun = run_id, 1
@@ -37,8 +52,7 @@ class AguiFold:
         # by speaker and call: the id of the call
         self._calls: dict[tuple[Speaker, str], str] = {}
         self._pause: RunEvent | None = None
-        self._last_text = ""
-        # of the segment that is under way
+        # of the newest segment
         self._started: dict[str, Any] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:
@@ -60,8 +74,10 @@ class AguiFold:
         return [self._started, self.snapshot(), *steps, *subagents]
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the event that replaces all messages of a client."""
-        return {"type": "MESSAGES_SNAPSHOT", "messages": list(self.messages)}
+        """Return the event that replaces all messages of a client: its own and those of the run."""
+        known = {one["id"] for one in self._given}
+        new = [one for one in self.messages if one["id"] not in known]
+        return {"type": "MESSAGES_SNAPSHOT", "messages": [*self._given, *new]}
 
     def _live(self, event: RunEvent) -> list[Frame]:
         who = event.speaker
@@ -174,8 +190,6 @@ class AguiFold:
         known = {"id": message, "role": "assistant", "name": event.agent, "content": text}
         if text or calls:
             self.messages.append(self._by(who, known | ({"toolCalls": calls} if calls else {})))
-        if not is_part(who):
-            self._last_text = text
         del self._answers[who]
         output = {key: data[key] for key in ("output", "invalid") if key in data}
         return made + ([self._named("crew.output", event, output)] if output else [])
@@ -195,7 +209,6 @@ class AguiFold:
 
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
         data, made = event.metadata, self._end_all()
-        self._started = {}
         if data.get("sources"):
             made.append(self._named("crew.sources", event, data["sources"]))
         finished: dict[str, Any] = {
@@ -207,7 +220,7 @@ class AguiFold:
         known = {key: data[key] for key in ("reason", "rounds", "handoffs", "cost") if key in data}
         finished["metadata"] = {"crew": known}
         if self._pause is not None and data["reason"] == "paused":
-            questions = pause_calls(self.run_id, self._pause, self._last_text)
+            questions = pause_calls(self.run_id, self._pause, text)
             found: dict[tuple[str | None, str], str] = {
                 (who[0], call): name for (who, call), name in self._calls.items()
             }
@@ -224,9 +237,8 @@ class AguiFold:
         ids = {"threadId": self.thread_id, "runId": self.client_run_id}
         started = {"type": "RUN_STARTED", **ids, "protocolVersion": PROTOCOL}
         self._started = started
-        if result["status"] in ("running", "paused"):
+        if not is_whole_gap(event):
             return [started, self._custom(event)]
-        self._started = {}
         if result["status"] == "failed":
             error = {"type": "RUN_ERROR", "message": result["answer"] or ""}
             return [started, self._custom(event), {**error, "code": result["reason"]}]
@@ -236,7 +248,7 @@ class AguiFold:
         return [started, self._custom(event), finished]
 
     def _error(self, event: RunEvent) -> dict[str, Any]:
-        data, self._started = event.metadata, {}
+        data = event.metadata
         known = {key: data[key] for key in ("reason", "retryable")}
         error = {"type": "RUN_ERROR", "message": event.content, "code": data["code"]}
         return {**error, "metadata": {"crew": known}}
@@ -258,12 +270,12 @@ class AguiFold:
             made += [begun, start]
         if text:
             made.append({"type": "REASONING_MESSAGE_CONTENT", "messageId": message, "delta": text})
-        return made
+        return [self._by(who, one) for one in made]
 
     def _end_thinking(self, who: Speaker) -> list[dict[str, Any]]:
         message = self._thinking.pop(who, None)
         kinds = ("REASONING_MESSAGE_END", "REASONING_END") if message else ()
-        return [{"type": kind, "messageId": message} for kind in kinds]
+        return [self._by(who, {"type": kind, "messageId": message}) for kind in kinds]
 
     def _end_steps(self) -> list[dict[str, Any]]:
         names, self._steps = self._steps, []

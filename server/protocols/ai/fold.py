@@ -9,7 +9,7 @@ from typing import Any
 
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent, Speaker
-from server.protocols.folds import CUT_SHORT, Frame
+from server.protocols.folds import CUT_SHORT, Frame, in_place_of_gap
 from server.protocols.pauses import PauseCall, pause_calls, say_question
 from server.protocols.speech import Speech, is_part
 
@@ -41,6 +41,10 @@ class AiFold:
         """See Fold."""
         if event.seq is None:
             return [Frame(None, one) for one in self._live(event)]
+        if event.type == "gap":
+            begun, *end = in_place_of_gap(event)
+            lost = Frame(event.seq, self._data(event))
+            return [*self.add(begun), lost, *(made for one in end for made in self.add(one))]
         out = []
         for settled, text in self.speech.settle(event):
             out += [Frame(settled.seq, one) for one in self._of(settled, text)]
@@ -235,7 +239,7 @@ class AiFold:
 
 
 def _source(source: dict[str, Any]) -> dict[str, Any]:
-    name = str(source.get("document") or source.get("name") or source.get("n"))
+    name = str(source.get("name") or source.get("document") or source.get("n"))
     kind = str(source.get("kind") or "text/plain")
     media = kind if "/" in kind else "text/plain"
     known = {"crew": source}

@@ -30,9 +30,9 @@ SDK = "mcp.server.streamable_http_manager"
 def open_mcp() -> Door:
     """Return the door of MCP."""
     transport = Transport()
-    return Door(
-        "mcp", [Route(PATH, transport)], (PATH,), refuse_mcp, headers=SENT, run=transport.run
-    )
+    # without sessions nothing ever comes on a stream that a client opens
+    routes = [Route(PATH, transport, methods=["POST"])]
+    return Door("mcp", routes, (PATH,), refuse_mcp, headers=SENT, run=transport.run)
 
 
 def refuse_mcp(problem: HttpProblem, path: str) -> Response:

@@ -7,10 +7,13 @@ from mcp.server.stdio import stdio_server
 
 from crew.config.errors import LostConfiguration
 from crew.errors import CrewError
-from crew.journal.query import Answer, Query, Source
+from crew.journal.query import Answer, Query, Source, text_error
 from crew.journal.records.rows import RunRow
 from crew.runs.errors import UnknownRun
 from crew.runs.runs import Runs
+from server.http.errors import HttpProblem
+from server.http.requests import check_length
+from server.protocols.clients import label_of
 from server.protocols.mcp.calling import CallRefused
 from server.protocols.mcp.serving import mcp_server
 from server.tokens import Caller
@@ -41,9 +44,18 @@ class LocalAccess:
 
     async def start(self, query: str, conversation_id: str | None) -> tuple[str, int]:
         """Start a run."""
-        wanted = Query(query, conversation_id=conversation_id or "")
         try:
-            run = await self._runs.start(wanted, by=self._caller.name, source=Source("api", "mcp"))
+            settings, label = self._runs.crew.config.settings, "mcp"
+            check_length(query, settings)
+            if (wrong := text_error(query)) is not None:
+                raise CallRefused(f"query: {wrong}")
+            if conversation_id and self._runs.crew.config.conversations is None:
+                label, conversation_id = label_of(conversation_id), None
+            wanted = Query(query, conversation_id=conversation_id or "")
+            source = Source("api", label)
+            run = await self._runs.start(wanted, by=self._caller.name, source=source)
+        except HttpProblem as problem:
+            raise CallRefused(problem.detail) from None
         except (CrewError, LostConfiguration) as error:
             raise CallRefused(str(error)) from None
         return run.id, run.before

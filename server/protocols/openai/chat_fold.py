@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from crew.journal.wire import RunEvent
-from server.protocols.folds import CUT_SHORT, Frame
+from server.protocols.folds import CUT_SHORT, Frame, in_place_of_gap
 from server.protocols.openai.shape import MAX_SHOWN, seconds_of
 from server.protocols.pauses import pause_calls, say_question
 from server.protocols.speech import Speech, is_part
@@ -61,6 +61,8 @@ class ChatFold:
         if event.seq is None:
             piece = self.speech.answer_piece(event, self.live)
             return self._say(None, piece)
+        if event.type == "gap":
+            return [made for one in in_place_of_gap(event) for made in self.add(one)]
         out = []
         for settled, text in self.speech.settle(event):
             out += self._of(settled, text)

@@ -13,6 +13,7 @@ from crew.journal.query import Source
 from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.errors import HttpProblem, bad_request
+from server.http.openapi.parameters import query_parameter
 from server.http.requests import ResumeRequest, RunRequest, refuse_head
 from server.http.responses import JsonResponse
 from server.http.services import services_of
@@ -50,9 +51,12 @@ ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
 
 
+ITEMS = query_parameter("items", "`open` tells calls as reasoning, too.", enum=["mcp", "open"])
+
+
 async def create_response(request: Request) -> Response | EventStream:
     """Answer POST /v1/responses."""
-    data = await read_object(request)
+    data = await read_object(request, ITEMS)
     model = require_model(request, data)
     refuse_fields(data, REFUSED)
     streams = data.get("stream") or False
@@ -129,12 +133,23 @@ async def cancel_response(request: Request) -> Response:
     services = services_of(request)
     row = await own_run(request, run_id)
     if row.status in ("running", "paused"):
+        if await _has_newer(request, run_id, begun):
+            raise HttpProblem(409, "it has ended: a later response of its run is under way")
         await services.runs.cancel(run_id, request.state.request_id)
         await services.auditor.record(request, "cancel", run_id)
         await services.runs.outcome(run_id)
     fold = _fold(request, run_id, services.runs.crew.name)
     await _fold_stored(request, run_id, begun, fold)
     return JsonResponse(fold.document)
+
+
+async def _has_newer(request: Request, run_id: str, begun: int) -> bool:
+    """Return whether another segment has begun behind that of a response."""
+    async with aclosing(services_of(request).runs.stored(run_id)) as events:
+        async for event in events:
+            if event.type == "start" and (event.seq or 0) > begun:
+                return True
+    return False
 
 
 def write_event(frame: Frame, place: int | None = None) -> bytes:

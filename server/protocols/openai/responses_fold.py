@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
-from server.protocols.folds import CUT_SHORT, Frame
+from server.protocols.folds import CUT_SHORT, Frame, in_place_of_gap
 from server.protocols.openai.items import (
     ItemEvent,
     approval_item,
@@ -95,6 +95,8 @@ class ResponsesFold:
         if event.seq is None:
             piece = self.speech.answer_piece(event, self.live)
             return self._frames(None, self._say(piece)) if piece else []
+        if event.type == "gap":
+            return [made for one in in_place_of_gap(event) for made in self.add(one)]
         out = []
         for settled, text in self.speech.settle(event):
             if settled.seq != self._seq:

@@ -149,7 +149,7 @@ def test_mistakes_have_their_line(tmp_path: Path):
         "{ scope: crew, per: day }": "give a limit: usd, tokens or calls",
         "{ scope: run, per: day, usd: 1 }": "a run has one pot",
         "{ scope: user, usd: 1 }": "give `per`",
-        "{ scope: crew, per: day, usd: 0 }": "at least 1e-09",
+        "{ scope: crew, per: day, usd: 0 }": "greater than or equal to 0.000000001",
         "{ scope: crew, per: day, usd: 1, agents: [nix] }": "nix",
         "{ scope: hook, per: day, calls: 1 }": "crew.yaml has no hooks",
         "{ scope: conversation, per: day, calls: 1 }": "crew.yaml has no conversations",

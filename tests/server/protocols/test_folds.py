@@ -15,6 +15,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from crew.crew import Crew
+from crew.journal.wire import gap
 from server.protocols.a2a.fold import ENDED, STATES, TaskFold
 from server.protocols.agui.fold import AguiFold
 from server.protocols.ai.fold import AiFold
@@ -236,3 +237,32 @@ async def test_who_speaks_live(tmp_path: Path):
     """Only those with answers that can be nothing but the run's."""
     assert live_agents(group_crew(tmp_path)) == {"d"}
     assert live_agents(failing_crew(tmp_path / "b")) == {"a"}
+
+
+@pytest.mark.parametrize("language", FOLDS)
+@pytest.mark.parametrize("kept", [0, 1, 3])
+async def test_a_log_without_its_beginning(language: str, kept: int, tmp_path: Path):
+    """Ends once, as it ended, whatever is kept of it."""
+    log = await log_named("(group)", tmp_path)
+    last = log.events[-1].seq or 0
+    lost = gap(log.row, 1, last - kept)
+    fold = FOLDS[language](log)
+    frames = [frame for event in (lost, *log.events[last - kept :]) for frame in fold.add(event)]
+    ends = [frame for frame in frames if is_end(frame)]
+    assert len(ends) == 1, frames
+    assert ends[0].seq == last
+
+
+def is_end(frame: Frame) -> bool:
+    """Whether a frame ends its run, in one of the languages."""
+    match frame.document:
+        case None:
+            return True
+        case {"type": "RUN_FINISHED" | "RUN_ERROR" | "response.completed" | "response.incomplete"}:
+            return True
+        case {"task": {"status": {"state": state}}} | {
+            "statusUpdate": {"status": {"state": state}}
+        }:
+            return state in ENDED
+        case _:
+            return False

@@ -2671,6 +2671,8 @@ export interface components {
             agent_id: null;
             /** To */
             to: number;
+            /** Last */
+            last?: number;
             snapshot: components["schemas"]["ResultAnswer"];
         };
         /**
