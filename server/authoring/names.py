@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crew.config.files.document import Document, YamlPath
+from crew.routing.signals import Signal
 from server.authoring.folders import CrewView
 from server.authoring.places import token_of
 from server.authoring.shapes import file_kind
@@ -27,6 +28,8 @@ PATTERNS: dict[str, tuple[Pattern, ...]] = {
         (("routing", "outputs", ANY, ITEM, "target"), False, "agent", False),
         (("routing", "defaults", ANY), False, "agent", False),
         (("routing", "parallel_groups", ANY, "next_agent"), False, "agent", False),
+        (("routing", "agent_behaviors", ANY, "on_wait_timeout"), False, "agent", False),
+        (("budgets", ANY, "agents", ITEM), False, "agent", False),
         (("routing", "parallel_groups", ANY), True, "group", True),
         (("routing", "parallel_groups", ANY, "agents", ITEM), False, "agent", False),
         (("routing", "signals", ANY, ITEM, "signal"), False, "signal", True),
@@ -50,6 +53,7 @@ PATTERNS: dict[str, tuple[Pattern, ...]] = {
     ),
     "script": (
         (("rules", ITEM, "agent"), False, "agent", False),
+        (("rules", ITEM, "agent", ITEM), False, "agent", False),
         (("rules", ITEM, "after"), False, "tool", False),
         (("rules", ITEM, "calls", ITEM), False, "tool", False),
         (("rules", ITEM, "calls", ITEM, "tool"), False, "tool", False),
@@ -67,11 +71,13 @@ class Named:
     line: int
     column: int
     is_made: bool = False
+    # as it stands there, where that is not its name
+    written: str = ""
 
     @property
     def end(self) -> int:
         """The column behind it."""
-        return self.column + len(self.name)
+        return self.column + len(self.written or self.name)
 
 
 def role_of(kind: str, path: YamlPath, *, is_key: bool) -> NameKind | None:
@@ -114,12 +120,12 @@ def _signals_in_texts(view: CrewView) -> Iterator[Named]:
 
 
 def signal_places(document: Document, file: str, signal: str) -> Iterator[Named]:
-    """Yield where a file says a signal, as a word of its own."""
+    """Yield where a file says a signal, in whatever case, as a word of its own."""
     edge = r"(?<![\w]){}(?![\w])" if signal[:1].isalnum() else "{}"
-    pattern = re.compile(edge.format(re.escape(signal)))
+    pattern = re.compile(edge.format(Signal.of(signal).pattern.pattern), re.IGNORECASE)
     for number, line in enumerate(document.text.splitlines(), 1):
         for found in pattern.finditer(line):
-            yield Named("signal", signal, file, number, found.start() + 1)
+            yield Named("signal", signal, file, number, found.start() + 1, written=found[0])
 
 
 def _fits(pattern: tuple[str | int, ...], path: YamlPath) -> bool:

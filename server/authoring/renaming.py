@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crew.config.files.sources import ENDINGS, drafted
 from crew.journal.query import ID
 from server.authoring.features import QUOTED, TextEdit, references
-from server.authoring.folders import CrewView
+from server.authoring.folders import CrewView, view_sources
 from server.authoring.names import Named, signal_places
 
 RENAMED = ("agent", "signal")
@@ -29,9 +30,27 @@ def rename(view: CrewView, named: Named, new: str) -> Renaming:
     """Return the changes that give a name another one; raises RenameRefused."""
     if named.kind not in RENAMED:
         raise RenameRefused(f"a {named.kind} is not renamed; agents and signals are")
-    if named.kind == "agent":
-        return _agent(view, named, new)
-    return _signal(view, named, new)
+    made = _agent(view, named, new) if named.kind == "agent" else _signal(view, named, new)
+    _require_right(view, made)
+    return made
+
+
+def _require_right(view: CrewView, made: Renaming) -> None:
+    """Raise RenameRefused where the files would have an error that they do not have now."""
+    old, moved = made.moved if made.moved is not None else ("", "")
+    changed = {}
+    for file in {one.file for one in made.edits}:
+        lines = view.documents[file].text.splitlines(keepends=True)
+        edits = [one for one in made.edits if one.file == file]
+        for edit in sorted(edits, key=lambda one: (one.line, one.column), reverse=True):
+            line = lines[edit.line - 1]
+            lines[edit.line - 1] = line[: edit.column - 1] + edit.text + line[edit.end - 1 :]
+        changed[moved if file == old else file] = "".join(lines).encode()
+    known = {(one.code, one.file) for one in view.problems if one.severity == "error"}
+    after = view_sources(drafted(view.sources, changed, {old} if old else ()))
+    for one in after.problems:
+        if one.severity == "error" and (one.code, one.file) not in known:
+            raise RenameRefused(f"then {one.file}:{one.line} says: {one.message}")
 
 
 def _agent(view: CrewView, named: Named, new: str) -> Renaming:
@@ -42,12 +61,20 @@ def _agent(view: CrewView, named: Named, new: str) -> Renaming:
     if new in view.checked.files.agent_files or new in groups:
         raise RenameRefused(f"{new} is there already")
     edits = [_edit(one, new) for one in references(view, named)]
-    file = next((one for one in view.documents if one == f"agents/{named.name}.yaml"), None)
-    return Renaming(edits, (file, f"agents/{new}.yaml") if file is not None else None)
+    for ending in ENDINGS:
+        file, then = f"agents/{named.name}{ending}", f"agents/{new}{ending}"
+        if file in view.documents:
+            if any(f"agents/{new}{one}" in view.sources.files for one in ENDINGS):
+                raise RenameRefused(f"{then} is there already")
+            return Renaming(edits, (file, then))
+    return Renaming(edits)
 
 
 def _signal(view: CrewView, named: Named, new: str) -> Renaming:
     if not new.strip() or new != new.strip() or "\n" in new or '"' in new or "\\" in new:
+        raise RenameRefused(f"{new!r} is no signal")
+    inner = new[1:-1] if new.startswith("[") and new.endswith("]") else new
+    if not inner.strip() or set("[]") & set(inner) or not new.isprintable():
         raise RenameRefused(f"{new!r} is no signal")
     has_brackets = named.name.startswith("[") and named.name.endswith("]")
     if has_brackets != (new.startswith("[") and new.endswith("]")):

@@ -9,7 +9,9 @@ import importlib.metadata
 import io
 import os
 import sys
+import traceback
 from collections.abc import Container
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +21,8 @@ from crew.errors import CrewError
 from server.cli.exits import Exit, fail, print_problems
 from server.errors import SettingsError
 
+# of what is said of a mistake
+MAX_MISTAKE = 300
 # each with its module, which has a function of its name, or a group `app`, and with the first
 # sentence of its help
 COMMANDS = {
@@ -275,6 +279,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that knows fewer characters must not end a command
             stream.reconfigure(errors="backslashreplace")
+    for word in sys.argv[1:]:
+        if any("\ud800" <= one <= "\udfff" for one in word):
+            fail(f"an argument is not UTF-8: {word!a}", Exit.USAGE)
     try:
         command = build(sys.argv)
         gc.freeze()
@@ -295,3 +302,8 @@ def main() -> None:
         # the reader of the output (head, say) has gone, or the disk that takes it is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"the output cannot be written: {error.strerror}")
+    except Exception as error:  # noqa: BLE001 # nobody who runs a command is shown a traceback
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        where = f"{Path(frame.f_code.co_filename).name}:{line}"
+        text = f"{type(error).__name__}: {error}"[:MAX_MISTAKE]
+        fail(f"the command, or the server that it asks, has made a mistake: {text} ({where})")

@@ -1,5 +1,6 @@
 """Which server is meant, and the token for it."""
 
+import ssl
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -67,17 +68,29 @@ def named_target(environment: Mapping[str, str], name: str) -> Target:
 
 def _checked(target: Target, where: str) -> Target:
     require_address(target.url, where)
+    if target.ca is not None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=target.ca)
+        except OSError as error:
+            text = f"{where}: ca {target.ca} has no certificates: {error.strerror or error}"
+            raise TargetError(text) from None
     return target
 
 
 def require_address(url: str, where: str) -> None:
     """Raise TargetError for an address that must not be called; `where`: it was given."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        is_whole = url.isprintable() and parts.port != 0 and not set("?#") & set(url)
+    except ValueError:
+        raise TargetError(f"{where}: {url[:200]!r} is no address of a server") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TargetError(f"{where}: expected an address such as https://crew.example.com")
     if parts.username or parts.password or parts.query:
         # what stands in an address stands in logs and lists of processes
         raise TargetError(f"{where}: an address has no token in it; it is in {TOKEN}")
+    if not is_whole:
+        raise TargetError(f"{where}: an address ends with its path")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         text = f"insecure-server: {parts.hostname} would get the token in the clear; use https://"
         raise TargetError(f"{where}: {text}")
@@ -101,8 +114,9 @@ def _token_of(name: str, profile: Profile, environment: Mapping[str, str]) -> st
         )
     except subprocess.TimeoutExpired:
         raise TargetError(f"{where} has not ended within {COMMAND_SECONDS:g} s") from None
-    except OSError as error:
-        raise TargetError(f"{where} cannot be started: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TargetError(f"{where} cannot be started: {reason}") from None
     if done.returncode:
         raise TargetError(f"{where} has ended with {done.returncode}")
     # what it prints is not shown: it may be the token

@@ -26,6 +26,7 @@ KINDS = re.compile(
     )
 )
 TESTS = "tests"
+TWINS = {".yaml": ".yml", ".yml": ".yaml"}
 PROGRAMS = frozenset({".py", ".pyc", ".pyi", ".so", ".sh"})
 # of a path: what no name of a file of a crew has
 FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|%]")
@@ -81,6 +82,12 @@ def make_draft(
             raise WrongFile(name, "is to be written and deleted")
     for name in (*files, *gone):
         _check_name(name, present)
+    for name in files:
+        # of two files that differ in their ending one is read
+        path = Path(name)
+        twin = str(path.with_suffix(TWINS.get(path.suffix, path.suffix)))
+        if name not in present.files and twin in present.files and twin not in gone:
+            raise WrongFile(name, f"would not be read beside {twin}")
     changed, problems = {}, []
     for name, text in files.items():
         was = read_text(name, present.files.get(name, b"")).text
@@ -90,6 +97,8 @@ def make_draft(
         if content != present.files.get(name):
             changed[name] = content
     sources = drafted(present, changed, gone)
+    if sources.find(CREW_FILE) is None:
+        raise WrongFile(CREW_FILE, "no crew is without it")
     for name in changed:
         others = {one: content for one, content in sources.files.items() if one != name}
         if not KINDS.fullmatch(name) and name not in named_files(others):

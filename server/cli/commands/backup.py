@@ -36,8 +36,11 @@ class Held(StrEnum):
 
 def backup(
     folder: Folder,
-    target: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to make; or a folder, for one in it.")
+    given: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="The file to make; or a folder (FOLDER/), for one in it."
+        ),
     ],
     keep: Annotated[
         int | None,
@@ -54,7 +57,7 @@ def backup(
 
     Example: [bold]crew backup examples/it-support /tmp/crew.db[/]
     """
-    url = os.environ.get("CREW_DATABASE_URL")
+    url, target = os.environ.get("CREW_DATABASE_URL"), Path(given)
     if is_shared(url):
         text = (
             "a PostgreSQL database is backed up by its own program, while it is used: pg_dump -Fc"
@@ -63,6 +66,8 @@ def backup(
     source = sqlite_path(url, folder)
     if source is None:
         fail("memory: keeps nothing, so there is nothing to back up", Exit.USAGE)
+    if given.endswith("/") and target.parent.is_dir() and not os.path.lexists(target):
+        target.mkdir(mode=0o700)
     if keep is not None and not target.is_dir():
         raise typer.BadParameter("it goes with a folder", param_hint="--keep")
     now = SYSTEM_CLOCK.now()

@@ -149,9 +149,17 @@ def say_target(target: Target, name: str = "") -> None:
 
 
 async def _name_at(client: CrewClient) -> str:
-    """Return the name of the token that is shown; "" where the server does not say it."""
+    """Return the name of the token that is shown; "" where the server does not say it.
+
+    Raises:
+        ClientError: it is another server.
+    """
     try:
-        return str((await client.read(f"{API}"))["caller"]["name"])
+        found = await client.read(f"{API}")
     except ClientError:
         # what is wrong is said of what is wanted
         return ""
+    if not isinstance(found, dict) or "version" not in found:
+        raise ClientError(f"{client.url} answers, and is no crew's server: look at the address")
+    caller = found.get("caller")
+    return str(caller.get("name", "")) if isinstance(caller, dict) else ""

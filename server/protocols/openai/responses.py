@@ -8,8 +8,10 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.events import RunStarted, decode_event
 from crew.journal.query import Source
+from crew.journal.records.rows import PAGE
+from crew.journal.replay import replay
+from crew.journal.state import RunState
 from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.errors import HttpProblem, bad_request
@@ -271,14 +273,19 @@ async def _require_newest(request: Request, run_id: str, begun: int) -> None:
 async def _before(request: Request, run_id: str) -> list[tuple[str, str]]:
     """Return what was said up to the end of a run."""
     runs = services_of(request).runs
-    records, row = await runs.store.records(run_id, 0, 1), await runs.row(run_id)
+    page, row = await runs.store.records(run_id, 0, PAGE), await runs.row(run_id)
     history: list[tuple[str, str]] = []
-    if records and records[0].seq == 1:
-        event, _ = decode_event(records[0].event)
-        assert isinstance(event, RunStarted), "it is the first"
-        history = [(one.role, one.content) for one in event.query.history]
-    history.append(("user", row.query))
-    return [*history, *([("assistant", row.answer)] if row.answer else [])]
+    said: list[tuple[str, str]] = []
+    if page and page[0].seq == 1:
+        state = RunState(run_id, runs.crew.tool_limits)
+        await replay(runs.store, state, page)
+        history = [(one.role, one.content) for one in state.query.history]
+        said = [("assistant" if one.agent_id else "user", one.text) for one in state.said]
+    if said and said[-1] == ("assistant", row.answer):
+        # a question without an answer is the run's answer
+        said.pop()
+    answer = [("assistant", row.answer)] if row.answer else []
+    return [*history, ("user", row.query), *said, *answer]
 
 
 async def _approved(

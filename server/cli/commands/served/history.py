@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from server.cli.exits import HERE, say_none
+from server.cli.exits import HERE, fail, say_none
 from server.cli.matching import Agent, CostOver, OfUser, Owner, StartedBy, Text, Tool, wanted_runs
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
@@ -202,7 +202,9 @@ def delete(
         if wanted:
             act_on_matching(api, "delete", wanted, dry=dry, yes=yes)
             return
-        for run_id in [api.find_run(one) for one in words]:
+        for run_id in dict.fromkeys(api.find_run(one) for one in words):
             if not dry:
                 api.send("DELETE", run_path(run_id))
+            elif (status := api.read(run_path(run_id))["status"]) in ("running", "paused"):
+                fail(f"run {run_id} is {status}: cancel it first")
             print(f"{'would delete' if dry else 'deleted'} {run_id}")
