@@ -11,7 +11,7 @@ import { documentsPage } from "./pages/documents.js";
 import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
 import { editPage } from "./pages/edit.js";
-import { element, visible } from "./page.js";
+import { element, leftOut, visible } from "./page.js";
 import { revisionsPage } from "./pages/revisions.js";
 import { runPage } from "./pages/run.js";
 import { runsPage } from "./pages/runs.js";
@@ -28,23 +28,24 @@ let waits = new Set(); // the pauses that wait: of a run, each is another one
 let looked = false;
 let name = "";
 
+// each with what its address may say; null: the page says itself what it does not know
 const PAGES = [
-  [/^\/(?:runs)?$/, runsPage],
-  [/^\/runs\/([A-Za-z0-9_-]+)$/, (context, id) => runPage(id, context)],
-  [/^\/conversations$/, conversationsPage],
-  [/^\/conversations\/([A-Za-z0-9_-]+)$/, (context, id) => conversationPage(id, context)],
-  [/^\/inbox$/, inboxPage],
-  [/^\/memory$/, memoryPage],
-  [/^\/documents$/, documentsPage],
-  [/^\/costs$/, costsPage],
-  [/^\/search$/, searchPage],
-  [/^\/compare$/, comparePage],
-  [/^\/automation$/, automationPage],
-  [/^\/audit$/, auditPage],
-  [/^\/revisions$/, revisionsPage],
-  [/^\/crew$/, crewPage],
-  [/^\/edit$/, editPage],
-  [/^\/tools$/, toolsPage],
+  [/^\/(?:runs)?$/, runsPage, null],
+  [/^\/runs\/([A-Za-z0-9_-]+)$/, (context, id) => runPage(id, context), []],
+  [/^\/conversations$/, conversationsPage, ["user_id"]],
+  [/^\/conversations\/([A-Za-z0-9_-]+)$/, (context, id) => conversationPage(id, context), ["user_id"]],
+  [/^\/inbox$/, inboxPage, ["agent_id", "tool", "owner"]],
+  [/^\/memory$/, memoryPage, ["user_id"]],
+  [/^\/documents$/, documentsPage, ["collection", "user_id", "conversation_id"]],
+  [/^\/costs$/, costsPage, ["by", "since"]],
+  [/^\/search$/, searchPage, ["q"]],
+  [/^\/compare$/, comparePage, ["a", "b"]],
+  [/^\/automation$/, automationPage, []],
+  [/^\/audit$/, auditPage, ["action", "run_id"]],
+  [/^\/revisions$/, revisionsPage, ["r"]],
+  [/^\/crew$/, crewPage, []],
+  [/^\/edit$/, editPage, []],
+  [/^\/tools$/, toolsPage, []],
 ];
 
 async function show(moved = false) {
@@ -56,11 +57,12 @@ async function show(moved = false) {
     if (one.pathname === path || (one.pathname === "/" ? path.startsWith("/runs") : path.startsWith(`${one.pathname}/`))) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
-  const [pattern, page] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
+  const [pattern, page, known] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
+  const given = [...new URLSearchParams(location.search)];
   try {
     const node = await page({ signal, go, title, crew, waiting }, ...(path.match(pattern)?.slice(1) ?? []));
     if (signal.aborted) return;
-    $("view").replaceChildren(node);
+    $("view").replaceChildren(...unknownIn(given, known, node), node);
     // who uses the keyboard goes on in the new page
     if (moved) $("view").focus();
   } catch (error) {
@@ -68,6 +70,16 @@ async function show(moved = false) {
     const text = error.status === 404 ? t("This is not there.") : error.message;
     $("view").replaceChildren(element("p", { className: "error", role: "alert" }, text));
   }
+}
+
+// what an old or mistyped address asks for is said, not left out in silence
+function unknownIn(given, known, node) {
+  if (known === null) return [];
+  const isLeftOut = ([name, value]) => {
+    const field = node.querySelector(`select[name="${CSS.escape(name)}"]`);
+    return !known.includes(name) || (field && field.value !== value);
+  };
+  return leftOut(given.filter(isLeftOut).map((pair) => pair.join("=")));
 }
 
 function go(path) {

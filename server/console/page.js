@@ -1,6 +1,6 @@
 // What the modules of the console share: elements, text that hides nothing, times and numbers.
 
-import { element } from "./shared/elements.js";
+import { element, visible } from "./shared/elements.js";
 import { isUtc, locale, t } from "./words.js";
 
 export { element, json, sendOnEnter, shape, visible } from "./shared/elements.js";
@@ -41,6 +41,12 @@ export function choice(name, label, all, options) {
   // of an agent, a tool or a status that is there no more: all
   made.value ||= "";
   return made;
+}
+
+// what of an address is not known on its page
+export function leftOut(parts) {
+  const text = `${t("The address says what is not known here, and is left out")}: ${visible(parts.join(", ").slice(0, 300))}`;
+  return parts.length ? [element("p", { className: "warning", role: "status" }, text)] : [];
 }
 
 export const link = (href, ...children) => element("a", { href }, ...children);

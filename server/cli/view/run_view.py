@@ -26,6 +26,8 @@ LEAST_WIDTH = 20
 # questions that are answered by JSON, too
 FILLED = frozenset({"approval", "form", "plan", "budget"})
 # warnings after which an answer is written anew
+# known, and not shown
+SILENT = frozenset({"agent_thinking", "task_start", "plan_end", "context", "compacted", "ping"})
 ASKED_AGAIN = frozenset({"model_retry", "model_backup"})
 
 
@@ -78,11 +80,8 @@ class RunView:
             case "plan" | "task_end":
                 for line in plan_lines(event):
                     self._print(line)
-            case "warning" | "error" | "gap":
+            case "warning" | "error" | "gap" | "answered":
                 self._show_note(event)
-            case "answered":
-                by = f" [dim]({escape(data['by'])})[/]" if data["by"] else ""
-                self._print(f"\n[bold]» {escape(event.content)}[/]{by}")
             case "start":
                 self.question, self.calls = "", ()
                 if not data["resumed"]:
@@ -92,6 +91,9 @@ class RunView:
                 self._show_pause(data)
             case "done":
                 self._show_end(data)
+            case kind if kind not in SILENT:
+                # of a newer server
+                self._print(f"[dim]{escape(visible(event.encoded))}[/]")
         self.writing = self._is_writing(event)
 
     def _is_writing(self, event: RunEvent) -> bool:
@@ -203,6 +205,9 @@ class RunView:
             case "error":
                 reason = data["reason"]
                 self._print(f"[bold red]✗ {escape(event.content)}[/] [dim]({reason})[/]")
+            case "answered":
+                by = f" [dim]({escape(data['by'])})[/]" if data["by"] else ""
+                self._print(f"\n[bold]» {escape(event.content)}[/]{by}")
             case "gap":
                 self._print(f"[dim]… {escape(event.content)}; the result is:[/]")
                 self._body(data["snapshot"]["answer"] or "")

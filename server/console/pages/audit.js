@@ -10,7 +10,7 @@ const LIMIT = 200;
 export async function auditPage({ signal, title }) {
   title(t("Audit"));
   const given = new URLSearchParams(location.search);
-  const action = element("select", { ariaLabel: t("action") }, element("option", { value: "" }, t("all actions")), ...ACTIONS.map((one) => element("option", { value: one }, one)));
+  const action = element("select", { name: "action", ariaLabel: t("action") }, element("option", { value: "" }, t("all actions")), ...ACTIONS.map((one) => element("option", { value: one }, one)));
   action.value = ACTIONS.includes(given.get("action")) ? given.get("action") : "";
   const run = element("input", { type: "search", value: given.get("run_id") ?? "", maxLength: 128, placeholder: t("a run"), ariaLabel: t("a run") });
   const list = element("tbody");

@@ -10,8 +10,8 @@ const TIMES = { "24h": "a day", "7d": "a week", "30d": "30 days", "90d": "90 day
 export async function costsPage({ signal, title }) {
   title(t("Costs"));
   const given = new URLSearchParams(location.search);
-  const by = choice(t("by"), KEYS.map((key) => [key, key.split(",").map(t).join(", ")]), given.get("by") ?? "day");
-  const since = choice(t("since"), Object.entries(TIMES).map(([key, words]) => [key, t(words)]), given.get("since") ?? "7d");
+  const by = choice("by", t("by"), KEYS.map((key) => [key, key.split(",").map(t).join(", ")]), given.get("by") ?? "day");
+  const since = choice("since", t("since"), Object.entries(TIMES).map(([key, words]) => [key, t(words)]), given.get("since") ?? "7d");
   const table = element("div", { className: "scrolls" });
   const pots = element("section", { ariaLabel: t("Budgets") });
 
@@ -28,8 +28,8 @@ export async function costsPage({ signal, title }) {
   return element("div", { className: "costs" }, element("form", { className: "filters", onsubmit: () => false }, by, since), table, pots);
 }
 
-function choice(label, options, value) {
-  const made = element("select", { ariaLabel: label }, ...options.map(([key, words]) => element("option", { value: key }, words)));
+function choice(name, label, options, value) {
+  const made = element("select", { name, ariaLabel: label }, ...options.map(([key, words]) => element("option", { value: key }, words)));
   if (options.some(([key]) => key === value)) made.value = value;
   return made;
 }

@@ -21,7 +21,7 @@ const path = (collection, name, place, more = {}, part = "") => {
 export async function documentsPage({ signal, title, crew }) {
   title(t("Documents"));
   const rules = crew.documents ?? [];
-  const choice = element("select", { ariaLabel: t("collection") }, ...rules.map((one) => element("option", { value: one.name }, one.name)));
+  const choice = element("select", { name: "collection", ariaLabel: t("collection") }, ...rules.map((one) => element("option", { value: one.name }, one.name)));
   choice.value = rules.some((one) => one.name === given("collection")) ? given("collection") : rules[0]?.name ?? "";
   const user = element("input", { value: given("user_id"), maxLength: 256, placeholder: t("user"), ariaLabel: t("user") });
   const conversation = element("input", { value: given("conversation_id"), maxLength: 128, placeholder: t("conversation"), ariaLabel: t("conversation") });

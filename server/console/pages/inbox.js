@@ -52,8 +52,9 @@ function filtersOf(crew, changed) {
   const fields = [
     choice("agent_id", "agent", "all agents", crew.agents.map(({ id, name }) => [id, name])),
     choice("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
+    element("input", { name: "owner", value: new URLSearchParams(location.search).get("owner") ?? "", pattern: "[A-Za-z0-9._\\-]{1,64}", placeholder: t("owner"), ariaLabel: t("owner") }),
   ];
-  const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
+  const given = () => Object.fromEntries(fields.filter(({ value, validity }) => value && validity.valid).map(({ name, value }) => [name, value]));
   for (const field of fields) {
     field.onchange = () => {
       const parts = new URLSearchParams(given()).toString();

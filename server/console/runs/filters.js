@@ -27,7 +27,7 @@ export function filtersOf(crew, changed) {
     field("until", "until", { type: "date" }),
     choice("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
     field("user_id", "user", { maxLength: 256, placeholder: t("user") }),
-    field("owner", "owner", { pattern: "[A-Za-z0-9._-]{1,64}", placeholder: t("owner") }),
+    field("owner", "owner", { pattern: "[A-Za-z0-9._\\-]{1,64}", placeholder: t("owner") }),
     field("reason", "how it ended", { pattern: "[a-z_]{1,64}", placeholder: t("how it ended") }),
     field("cost_over", "cost over, in USD", { type: "number", min: 0, max: 999999, step: "any", placeholder: t("cost over, in USD") }),
   ];

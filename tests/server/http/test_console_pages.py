@@ -298,3 +298,39 @@ def test_a_list_of_runs_has_an_address(browser: Browser, server: ServerProcess):
         expect(page.locator("[name=status]")).to_have_value("")
         expect(page.get_by_text("is left out: status=nosuch, agent_id=gone")).to_be_visible()
         expect(rows).to_have_count(50)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/inbox?agent_id=nobody&zz=1", "agent_id=nobody, zz=1"),
+        ("/costs?by=nope&days=9", "by=nope, days=9"),
+        ("/audit?action=nope&since=x", "action=nope, since=x"),
+        ("/search?q=slow&zz=1", "zz=1"),
+        ("/tools?x=1", "x=1"),
+        ("/crew?x=1", "x=1"),
+        ("/automation?x=1", "x=1"),
+        ("/revisions?zz=1", "zz=1"),
+        ("/compare?zz=1", "zz=1"),
+    ],
+)
+def test_what_an_address_says_wrongly(
+    path: str, said: str, browser: Browser, server: ServerProcess
+):
+    """Is said on each page, and what it knows is not."""
+    with opened_page(browser) as page:
+        page.goto(server.url + path)
+        expect(page.get_by_text(f"is left out: {said}", exact=False)).to_be_visible()
+        page.goto(server.url + path.partition("?")[0])
+        expect(page.locator("#view > *").first).to_be_visible()
+        assert page.get_by_text("is left out").count() == 0
+
+
+def test_the_inbox_of_an_owner(browser: Browser, server: ServerProcess):
+    run_id = waiting(server, "which")
+    with opened_page(browser) as page:
+        page.goto(f"{server.url}/inbox?owner=nobody-here")
+        expect(page.get_by_text("Nobody waits for you.")).to_be_visible()
+        page.locator("input[name=owner]").fill("")
+        page.locator("input[name=owner]").blur()
+        expect(page.locator(f"a[href$='{run_id}']")).to_be_visible()

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from crew.config.files.sources import leads_outside
 from crew.errors import CrewError
 from crew.journal.records.remembered.documents import WAITING, StoredDocument
 from crew.runs.chores.chores import Chores
@@ -137,6 +138,11 @@ async def _add(runs: Runs, names: Sequence[str], place: Place, *, as_document: b
     sent: list[StoredDocument] = []
     is_good, will_describe = True, False
     for path, name in _files(names):
+        if path.exists() and not path.is_file():
+            # a FIFO would keep the command waiting
+            print(f"crew: {visible(name)} is no file", file=sys.stderr)
+            is_good = False
+            continue
         try:
             content = await asyncio.to_thread(path.read_bytes)
             document, _ = await runs.documents.upload(
@@ -171,7 +177,9 @@ def _files(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
             continue
         for found in sorted(path.rglob("*")):
             below = found.relative_to(path)
-            if found.is_file() and not any(part.startswith(".") for part in below.parts):
+            if leads_outside(found, path):
+                print(f"crew: {visible(below.as_posix())} leads out of the folder", file=sys.stderr)
+            elif found.is_file() and not any(part.startswith(".") for part in below.parts):
                 yield found, below.as_posix()
 
 
