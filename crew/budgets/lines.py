@@ -18,7 +18,7 @@ class PotLines:
 
     @contextlib.contextmanager
     def place(self) -> Iterator["LinePlace"]:
-        """Come, for as long as the block lasts."""
+        """Take a place, for as long as the block lasts."""
         waiting = self._waiting.get()
         place = LinePlace(next(self._numbers), waiting)
         try:

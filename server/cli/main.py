@@ -302,7 +302,7 @@ def main() -> None:
         # the reader of the output (head, say) has gone, or the disk that takes it is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"the output cannot be written: {error.strerror}")
-    except Exception as error:  # noqa: BLE001 # nobody who runs a command is shown a traceback
+    except Exception as error:  # noqa: BLE001 # a person is shown no traceback
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         where = f"{Path(frame.f_code.co_filename).name}:{line}"
         text = f"{type(error).__name__}: {error}"[:MAX_MISTAKE]

@@ -27,7 +27,7 @@ async def texts_of_others(
     Args:
         store: has them, as far as the run's events are kept.
         run_id: of the run.
-        owners: whom its documents may belong to.
+        owners: that its documents may have.
         attached: what the person has sent.
 
     Raises:
@@ -42,7 +42,7 @@ async def texts_of_others(
             event, _ = read_event(record, run_id)
             seq = record.seq
             if isinstance(event, ToolReturned):
-                found += texts_in(event.result.output)
+                found += texts_of_output(event.result.output)
             elif isinstance(event, DocumentsShown):
                 documents |= dict.fromkeys(one.document_id for one in event.passages)
         if page.is_last:
@@ -66,13 +66,13 @@ async def texts_beside(
 
 
 def owners_of_documents(user_id: str, conversation_id: str) -> tuple[str, ...]:
-    """Return whom the documents of a run may belong to."""
+    """Return the owners that documents of a run may have."""
     owner = owner_of(user_id)
     of_conversation = (conversation_owner(owner, conversation_id),) if conversation_id else ()
     return (CREW_OWNER, owner, *of_conversation)
 
 
-def texts_in(output: str) -> list[str]:
+def texts_of_output(output: str) -> list[str]:
     """Return the output of a tool, and the long texts in it where it is JSON."""
     if output.lstrip()[:1] not in ("{", "["):
         return [output]

@@ -74,7 +74,7 @@ class AguiFold:
         return [self._started, self.snapshot(), *steps, *subagents]
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the event that replaces all messages of a client: its own and those of the run."""
+        """Return what replaces all messages of a client: its own, and the messages of the run."""
         known = {one["id"] for one in self._given}
         new = [one for one in self.messages if one["id"] not in known]
         return {"type": "MESSAGES_SNAPSHOT", "messages": [*self._given, *new]}

@@ -10,9 +10,6 @@ from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
 from crew.crew import check
-from server.authoring.folders import view_crew
-from server.authoring.names import names_of
-from server.authoring.renaming import RenameRefused, rename
 from tests.support.crews import write_crew
 from tests.support.processes import BIN, clean_environment
 
@@ -285,36 +282,6 @@ async def test_a_name_becomes_another_one(editor: Editor):
     assert not (editor.folder / "agents" / "desk.yaml").exists()
     problems = check(editor.folder, imports=False).problems
     assert [one.code for one in problems if one.severity == "error"] == []
-
-
-async def test_a_name_in_every_place(tmp_path: Path):
-    """Budgets, waits, lists of the script; signals in other forms. What would break is refused."""
-    folder = write_crew(
-        tmp_path,
-        {"a": {"system_prompt": "Say [go] or [ GO ]."}, "b": {"is_terminal": True}},
-        [{"agent": ["a", "b"], "say": "x"}],
-        routing={
-            "signals": {"a": [{"signal": "[GO]", "target": "b"}, {"signal": "[BYE]"}]},
-            "agent_behaviors": {
-                "a": {"wait_for_signal": True, "on_wait_timeout": "b", "wait_timeout_seconds": 9}
-            },
-        },
-        budgets={"one": {"scope": "crew", "per": "day", "calls": 5, "agents": ["b"]}},
-    )
-    view = view_crew(folder, {})
-    agent = next(one for one in names_of(view) if (one.kind, one.name) == ("agent", "b"))
-    made = rename(view, agent, "front")
-    assert {edit.file for edit in made.edits} == {"crew.yaml", "agents/b.yaml", "script.yaml"}
-    assert len([edit for edit in made.edits if edit.file == "crew.yaml"]) == 4
-    signal = next(one for one in names_of(view) if (one.kind, one.name) == ("signal", "[GO]"))
-    edits = rename(view, signal, "[OUT]").edits
-    assert len([edit for edit in edits if edit.file == "agents/a.yaml"]) == 2
-    for taken in ("[bye]", "[ BYE ]"):
-        with pytest.raises(RenameRefused, match="already"):
-            rename(view, signal, taken)
-    (folder / "agents" / "front.yml").write_text("id: other\nname: x\nrole: y\n")
-    with pytest.raises(RenameRefused, match="already"):
-        rename(view_crew(folder, {}), agent, "front")
 
 
 @pytest.mark.parametrize(
