@@ -45,6 +45,10 @@ def minilm(log: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
 
 
+# the gateway takes 16 s of CPU to start; beside other tests on two cores that is minutes
+START_SECONDS = 240.0
+
+
 @contextmanager
 def gateway(folder: Path, model_url: str) -> Iterator[Gateway]:
     """The proxy, with `smol` behind it, and two names of a model that a test serves."""
@@ -90,7 +94,7 @@ def _running(command: list[str], log: Path, alive: str) -> Iterator[None]:
             return False
 
     try:
-        until(answers)
+        until(answers, START_SECONDS)
         yield
     finally:
         process.terminate()
