@@ -46,7 +46,8 @@ def _require_right(view: CrewView, made: Renaming) -> None:
             line = lines[edit.line - 1]
             lines[edit.line - 1] = line[: edit.column - 1] + edit.text + line[edit.end - 1 :]
         changed[moved if file == old else file] = "".join(lines).encode()
-    known = {(one.code, one.file) for one in view.problems if one.severity == "error"}
+    errors = [one for one in view.problems if one.severity == "error"]
+    known = {(one.code, moved if one.file == old else one.file) for one in errors}
     after = view_sources(drafted(view.sources, changed, {old} if old else ()))
     for one in after.problems:
         if one.severity == "error" and (one.code, one.file) not in known:

@@ -165,4 +165,9 @@ async def test_in_a_terminal(tmp_path: Path):
         told = (await one.call_tool(ASK, {"query": "hi"})).structured_content
         assert told is not None
         assert told["answer"] == "Well then."
+        # as over HTTP: texts are bounded, and a conversation is a label where the crew keeps none
+        for query in ("a\0b", "x" * 10_001):
+            assert (await one.call_tool(ASK, {"query": query})).is_error
+        labelled = await one.call_tool(ASK, {"query": "hi", "conversation_id": "c1"})
+        assert not labelled.is_error
     until(lambda: (tmp_path / "crew" / ".crew" / "crew.db").exists())

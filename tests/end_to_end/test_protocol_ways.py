@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support.crews import write_crew
 from tests.support.paying_crew import agui, crew_at, data_of, paid
 from tests.support.processes import client, serving
 
@@ -116,6 +117,26 @@ def test_an_earlier_response_ends_no_later_one(tmp_path: Path):
         assert http.get(run).json()["status"] == "paused"
         assert http.post(f"/v1/responses/{second['id']}/cancel").status_code == 200
         assert http.get(run).json()["status"] == "cancelled"
+
+
+def test_a_later_response_knows_what_was_said_in_pauses(tmp_path: Path):
+    """The person's answers, and the questions, in their order; each once."""
+    rules = [
+        {"hears": "remember", "seen": "blue", "say": "it was blue"},
+        {"hears": "remember", "say": "I do not know"},
+        {"hears": "blue", "say": "noted [END]"},
+        {"say": "Which one?"},
+    ]
+    routing = {
+        "signals": {"a": [{"signal": "[END]"}]},
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+    }
+    folder = write_crew(tmp_path, {"a": {}}, rules, routing=routing)
+    with serving(folder) as server, client(server) as http:
+        asked = post(http, input="ask")
+        noted = post(http, input="blue", previous_response_id=asked["id"])
+        last = post(http, input="remember?", previous_response_id=noted["id"])
+        assert "it was blue" in str(last["output"])
 
 
 def post(http: httpx2.Client, **body: Any) -> dict[str, Any]:

@@ -76,13 +76,15 @@ def select_rows(
         oldest_first: how they are ordered.
     """
     values: list[object] = [limit, MAX_LISTED_BYTES + 1]
-    order = f"ORDER BY run_id {'ASC' if oldest_first else 'DESC'} LIMIT $1"
-    page = [] if after is None else [f"run_id {'>' if oldest_first else '<'} $"]
+    way, sign = ("ASC", ">") if oldest_first else ("DESC", "<")
+    order = f"ORDER BY run_id {way} LIMIT $1"
+    page = [] if after is None else [f"run_id {sign} $"]
     texts = [] if wanted.text is None else [HAS_TEXT]
     if _is_scanned(wanted):
         ids = _where(_conditions(wanted, values, LISTED) + _given(page, after, values))
         # where words decide, too, it is not known before how many of these are wanted
-        some = f"SELECT run_id FROM crew_listed WHERE {ids} {'' if texts else order}"  # noqa: S608 # none of it is given
+        first = "" if texts else order
+        some = f"SELECT run_id FROM crew_listed WHERE {ids} {first}"  # noqa: S608 # none of it is given
         where = _where([f"run_id IN ({some})", *_given(texts, wanted.text, values)])
     else:
         found = _conditions(wanted, values, OF_ROW) + _given(texts, wanted.text, values)

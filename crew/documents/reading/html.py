@@ -101,10 +101,10 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """See HTMLParser."""
-        element = Element(tag, {name: value or "" for name, value in attrs})
         self._end_before(tag)
-        _, look, is_dropped = self._open[-1] if self._open else (None, TextLook(), False)
-        look = look_of(look, element, self._sheet.of(element, [one for one, _, _ in self._open]))
+        parent, look, is_dropped = self._open[-1] if self._open else (None, TextLook(), False)
+        element = Element(tag, {name: value or "" for name, value in attrs}, parent)
+        look = look_of(look, element, self._sheet.of(element))
         is_dropped = is_dropped or tag in DROPPED or look.is_hidden
         if len(self._open) > MAX_DEPTH:
             raise UnreadableFile("is nested too deeply")

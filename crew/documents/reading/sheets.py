@@ -1,15 +1,15 @@
 """The style sheets of a page, as far as they decide what is seen; pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?|\\(.)", re.IGNORECASE)
 # of a selector: what stands between its elements, and what one of them has
-BETWEEN = re.compile(r"\s*[>+~]\s*|\s+")
+BESIDE, BETWEEN = re.compile(r"\s*[+~](?!=)\s*"), re.compile(r"\s*>\s*|\s+")
 COMPOUND = re.compile(r"(\*|[a-z][\w-]*)?((?:[.#][\w-]+|\[[^\]]*\])*)")
 NAME = re.compile(r"[.#][\w-]+|\[[^\]]*\]")
 ATTRIBUTE = re.compile(r"""\[\s*([\w-]+)\s*(?:[~|^$*]?=.*)?\]""")
@@ -20,10 +20,11 @@ Declarations = Mapping[str, tuple[str, bool]]
 
 @dataclass(frozen=True)
 class Element:
-    """An element with its attributes."""
+    """An element with its attributes, and what it stands in."""
 
     tag: str
-    given: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str]
+    parent: "Element | None" = None
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -50,21 +51,23 @@ class _Rule:
     # what comes later, and is more exact, holds
     rank: tuple[int, int, int]
 
-    def fits(self, element: Element, around: Sequence[Element]) -> bool:
+    def fits(self, element: Element) -> bool:
         if not self.parts[-1].fits(element):
             return False
-        wanted = list(self.parts[:-1])
-        for one in reversed(around):
-            if wanted and wanted[-1].fits(one):
+        wanted, one = list(self.parts[:-1]), element.parent
+        while wanted and one is not None:
+            if wanted[-1].fits(one):
                 wanted.pop()
+            one = one.parent
         return not wanted
 
 
 class StyleSheet:
     """The rules of a page's own styles.
 
-    Elements beside another one are taken for those within it; what depends on a value of an
-    attribute, on that attribute; what depends on a state of the page is left out.
+    A child is taken for any element within; what depends on an element beside it, as if it were
+    there; on a value of an attribute, on that attribute. What depends on a state of the page is
+    left out.
     """
 
     def __init__(self, text: str) -> None:
@@ -84,12 +87,10 @@ class StyleSheet:
                 rule = _Rule(parts, given, (names, tags, number))
                 self._rules.setdefault(key, []).append(rule)
 
-    def of(self, element: Element, around: Sequence[Element]) -> dict[str, str]:
-        """Return what holds for an element; `around`: what it stands in, outermost first."""
+    def of(self, element: Element) -> dict[str, str]:
+        """Return what holds for an element."""
         keys = (*element.names, element.tag, "*")
-        found = [
-            rule for key in keys for rule in self._rules.get(key, ()) if rule.fits(element, around)
-        ]
+        found = [rule for key in keys for rule in self._rules.get(key, ()) if rule.fits(element)]
         found.sort(key=lambda rule: rule.rank)
         own = declarations(element.given.get("style", ""))
         plain: dict[str, str] = {}
@@ -103,7 +104,7 @@ class StyleSheet:
 def _parts(selector: str) -> tuple[_Compound, ...]:
     """Return the elements that a selector names; () where it is not understood."""
     found = []
-    for text in BETWEEN.split(selector):
+    for text in BETWEEN.split(BESIDE.split(selector)[-1]):
         one = COMPOUND.fullmatch(text)
         if not text or one is None:
             return ()

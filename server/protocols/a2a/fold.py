@@ -50,11 +50,8 @@ class TaskFold:
         }
         if artifacts and self._artifacts:
             task["artifacts"] = list(self._artifacts)
-        kept = (
-            self._history
-            if history is None
-            else self._history[max(0, len(self._history) - history) :]
-        )
+        first = 0 if history is None else max(0, len(self._history) - history)
+        kept = self._history[first:]
         if kept:
             task["history"] = list(kept)
         return {**task, "metadata": {"crew": dict(self._metadata)}}

@@ -51,8 +51,6 @@ READ = frozenset({"model", "input", "stream", "previous_response_id", "conversat
 REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}
 ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
-
-
 ITEMS = query_parameter("items", "`open` tells calls as reasoning, too.", enum=["mcp", "open"])
 
 

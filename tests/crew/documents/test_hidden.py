@@ -15,6 +15,8 @@ HIDES = [
     "<p class=x>HIDDEN</p><style>.x{display:none}</style>",
     "<style>.a.b{display:none}</style><p class='b c a'>HIDDEN</p>",
     "<style>nav > .x, td .y{display:none}</style><nav><p class=x>HIDDEN</p></nav>",
+    "<style>h1 + .x{display:none}</style><h1></h1><p class=x>HIDDEN</p>",
+    "<style>[class~=x]{display:none}</style><p class='x y'>HIDDEN</p>",
     "<style>body *{display:none}</style><body><p>HIDDEN</p></body>",
     "<style>[data-x]{display:none}</style><p data-x=1>HIDDEN</p>",
     "<style>.x{display:none !important}</style><p class=x style='display:block'>HIDDEN</p>",
