@@ -110,14 +110,12 @@ class MemoryDocuments:
             names = {one.name for one in known if one.collection == document.collection}
             if len(names) >= limits.files:
                 return AddedDocument("full")
-        live = ""
-        for version in versions:
-            if version.state == "live":
-                live = version.document.document_id
-            else:
-                # it will never be searched: this one is newer
+        unread = [one for one in versions if one.state != "live"]
+        waiting = [one for one in unread if one.document.status != "failed"]
+        for version in unread:
+            if version not in waiting[:1]:
                 self._remove(version)
-        added = replace(document, replaces=live)
+        added = replace(document, replaces=_searched(versions))
         owned[added.document_id] = _Version(added, content)
         self._chores.insert(_reading(added))
         return AddedDocument("added", added)
@@ -188,7 +186,7 @@ class MemoryDocuments:
         version = self._find(document.owner, document.document_id)
         if version is None or not may_be(version.state, document.status):
             return False
-        version.document = replace(document, replaces=version.document.replaces)
+        version.document = document
         if document.status == "failed":
             version.content = None
         return True
@@ -208,20 +206,20 @@ class MemoryDocuments:
             return "deleted"
         if len(version.passages) != document.chunks:
             return "differs"
-        replaced, owned = version.document.replaces, self._versions[document.owner]
-        live = [
-            one.document
-            for one in owned.values()
-            if one.state == "live"
-            and one.document.collection == document.collection
-            and one.document.document_id != replaced
-        ]
+        versions = self._of_name(document.owner, document.collection, document.name)
+        if _searched(versions) > document.document_id:
+            # a newer version was read sooner
+            self._remove(version)
+            return "deleted"
+        others = (one.document for one in self._live((document.collection, document.owner)))
+        live = [one for one in others if one.name != document.name]
         if sum(one.chars for one in live) + document.chars > limits.chars:
             return "chars"
         if sum(one.chunks for one in live) + document.chunks > limits.passages:
             return "passages"
-        if replaced in owned:
-            self._remove(owned[replaced])
+        for one in versions:
+            if one.document.document_id < document.document_id:
+                self._remove(one)
         version.document, version.state = replace(document, replaces=""), "live"
         version.text, version.content, version.words = text, None, document.words
         if document.status == "summarizing":
@@ -255,12 +253,7 @@ class MemoryDocuments:
 
     async def search(self, search: DocumentSearch) -> list[FoundPassage]:
         """See DocumentLog."""
-        live = [
-            version
-            for collection, owner in search.owners
-            for version in self._versions.get(owner, {}).values()
-            if version.state == "live" and version.document.collection == collection
-        ]
+        live = list(self._live(*search.owners))
         passages = [one for version in live for one in version.passages]
         wanted = dict.fromkeys(search.terms)
         uses = {term: sum(term in one.terms for one in passages) for term in wanted}
@@ -281,19 +274,24 @@ class MemoryDocuments:
                     found.append(_found(version, one, rounded))
         return best_passages(found)[: search.most]
 
+    def _live(self, *places: tuple[str, str]) -> Iterator[_Version]:
+        """Yield what is searched, of collections and their owners."""
+        for collection, owner in places:
+            for version in self._versions.get(owner, {}).values():
+                if version.state == "live" and version.document.collection == collection:
+                    yield version
+
     async def nearest(self, search: DocumentSearch, query: QueryVector) -> list[FoundPassage]:
         """See DocumentLog."""
         found: list[FoundPassage] = []
-        for collection, owner in search.owners:
-            for version in self._versions.get(owner, {}).values():
-                document = version.document
-                is_wanted = search.document_id in ("", document.document_id)
-                if version.state != "live" or document.collection != collection or not is_wanted:
-                    continue
-                for one in version.passages:
-                    score = self.vectors.alike(owner, _number(version, one), query)
-                    if score is not None:
-                        found.append(_found(version, one, score))
+        for version in self._live(*search.owners):
+            document = version.document
+            if search.document_id not in ("", document.document_id):
+                continue
+            for one in version.passages:
+                score = self.vectors.alike(document.owner, _number(version, one), query)
+                if score is not None:
+                    found.append(_found(version, one, score))
         return best_passages(found)[:DEPTH]
 
     async def delete(self, owner: str, collection: str, name: str) -> list[StoredDocument]:
@@ -301,7 +299,7 @@ class MemoryDocuments:
         versions = self._of_name(owner, collection, name)
         for version in versions:
             self._remove(version)
-        return _documents(versions)
+        return [one.document for one in versions]
 
     async def drop(self, owner: str, document_id: str, limit: int) -> int:
         """See DocumentLog."""
@@ -333,6 +331,11 @@ class MemoryDocuments:
         return erased
 
 
+def _searched(versions: Sequence[_Version]) -> str:
+    """Return the id of the version that is searched; "" if none is."""
+    return next((one.document.document_id for one in versions if one.state == "live"), "")
+
+
 def _number(version: _Version, passage: Passage) -> int:
     return version.place * MAX_PASSAGES + passage.number
 
@@ -344,7 +347,3 @@ def _found(version: _Version, one: Passage, score: float) -> FoundPassage:
 
 def _reading(document: StoredDocument) -> Chore:
     return Chore("read", document.owner, document.document_id, document.created_at)
-
-
-def _documents(versions: Sequence[_Version]) -> list[StoredDocument]:
-    return [one.document for one in versions]

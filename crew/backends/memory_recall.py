@@ -11,6 +11,7 @@ from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore, Conversation
 from crew.journal.records.remembered.core import conversation_of
 from crew.journal.records.remembered.recall import (
+    NOT_KEPT,
     SCORE_STEPS,
     Addition,
     Lesson,
@@ -114,6 +115,7 @@ class MemoryRecall:
         )
         for one in in_order[: max(0, len(items) - limits.max_items)]:
             self._forget(one)
+        done = [one if one.item_id in items else NOT_KEPT for one in done]
         if limits.embeds:
             self._chores.insert(Chore("embed", owner, "", additions[-1].item.seen_at))
         return done

@@ -219,6 +219,8 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
     near = None
     if key in synonyms:
         text, near = f"{text}; here it is {synonyms[key]!r}", synonyms[key]
+    elif same := next((one for one in fields if _bare(one) == _bare(key)), None):
+        near = same
     elif place := placed_elsewhere(kind, path, document.data):
         text = f"{text}; it belongs {place}"
     elif (near := document.near(key, fields)) is not None:
@@ -230,6 +232,11 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
     else:
         text = f"{text}; known here: {', '.join(fields)}"
     return document.problem(path, "unknown-key", text, key=True, suggestion=near)
+
+
+def _bare(key: str) -> str:
+    """Return a key without what is often written in another way: case, `_` or `-`, a plural."""
+    return re.sub("[_-]", "", key.casefold()).removesuffix("s")
 
 
 def _is_end_of_text(document: Document, path: YamlPath) -> bool:

@@ -101,5 +101,4 @@ class CrewFiles:
             return ()
         if not isinstance(data, dict):
             return None
-        # what is null is not given
-        return [name for name in data if data[name] is not None and not name.startswith("x-")]
+        return [name for name in data if not name.startswith("x-")]

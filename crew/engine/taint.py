@@ -40,7 +40,7 @@ class Taint:
         self._add(event.agent_id, event.group, [result.tool], event.task, event.within)
 
     def by_documents(self, event: DocumentsShown) -> None:
-        """Note the collections of which an agent is shown text of others."""
+        """Note what gave the text of others that an agent is shown."""
         self._add(event.agent_id, event.group, event.untrusted, event.task, event.within)
 
     def by_context(self, agent_id: str, group: str | None, sources: Iterable[str]) -> None:

@@ -64,6 +64,12 @@ class RecallRule:
     # items have vectors
     embeds: bool = False
 
+    @property
+    def full(self) -> str:
+        """What is said where there is no room for an item."""
+        text = f"there are {self.max_items} items (max_items), and each of them counts for more"
+        return f"{text}: give it a higher importance, or forget one"
+
     def limits(self, now: datetime) -> RecallLimits:
         """Return what an owner may have, at a time."""
         day = now.timestamp() / DAY_SECONDS
@@ -177,6 +183,11 @@ def _begins_alike(name: str, word: str) -> bool:
     short, long = sorted((name, word), key=len)
     is_number = any(map(str.isdigit, name))
     return not is_number and len(short) >= NAME_LETTERS and long.startswith(short)
+
+
+def taint_of(items: Iterable[RecallItem]) -> tuple[str, ...]:
+    """Return what had been read of others where items were remembered."""
+    return tuple(dict.fromkeys(source for one in items for source in one.taint))
 
 
 def item_line(item: RecallItem) -> str:

@@ -28,6 +28,7 @@ CrewError
 ├── BlockRefused     people may not change the block, or it does not take the value
 ├── UnknownItem      nothing is remembered of this id, or of this user
 ├── ItemRefused      it may not be remembered
+├── RecallFull       there is no room for it
 ├── UnknownDocument  there is no such document, or no such collection of this user
 ├── DocumentRefused  it may not be kept: `reason` says why
 ├── AttachmentRefused it cannot go with a query or an answer
@@ -275,6 +276,10 @@ class UnknownItem(CrewError):
 
 class ItemRefused(CrewError):
     """An item may not be remembered."""
+
+
+class RecallFull(CrewError):
+    """An item is not remembered: there are as many as there may be, and all count for more."""
 
 
 class StaleVersion(CrewError):

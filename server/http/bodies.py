@@ -230,10 +230,16 @@ class ForkConversationBody(Body):
     """Whose it is; the token's owner unless given."""
 
 
+def _check_core(value: Any) -> Any:
+    if not isinstance(value, str | dict):
+        raise ValueError("is neither a text nor an object")  # noqa: TRY004 # as above
+    return value
+
+
 class CoreBody(Body):
     """What a block of core memory is to hold."""
 
-    value: str | dict[str, Any]
+    value: Annotated[str | dict[str, Any], BeforeValidator(_check_core)]
     """All of it: a text or, where the block has a schema, its fields."""
 
 

@@ -112,6 +112,7 @@ def test_what_is_refused(server: ServerProcess):
             ("profile", "a text", 422, "an object with the fields risk, age"),
             ("profile", {"salary": 5}, 422, "there is no field salary; known: risk, age"),
             ("notes", {"a": 1}, 422, "the block is a text"),
+            ("notes", 5, 400, "value: is neither a text nor an object"),
             ("notes", "word " * 50, 422, "max_tokens is 20: cut"),
             ("notes", "a\0b", 422, "U+0000"),
             ("fixed", "x", 403, "not changed by people"),

@@ -28,13 +28,17 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
+# items of a user
+MOST = 20
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_crew(
         tmp_path_factory.mktemp("recall") / "crew",
         {"a": {"is_terminal": True, "tools": ["Recall"]}},
         RULES,
-        memory={"recall": {"learn": {"idle_seconds": 0}}},
+        memory={"recall": {"max_items": MOST, "learn": {"idle_seconds": 0}}},
         conversations={},
     )
 
@@ -124,6 +128,16 @@ def test_a_person_sees_and_changes_what_is_remembered(server: ServerProcess):
             "crew_recall_duration_seconds_count",
         ):
             assert line in metrics
+
+
+def test_what_counts_less_than_all_others_is_refused(server: ServerProcess):
+    """It is not said that it is remembered."""
+    with client(server) as http:
+        for n in range(MOST):
+            body = {"text": f"dear {n}", "importance": 1.0}
+            assert call(http, "POST", "full", "acting", body=body).status_code == 201
+        full = call(http, "POST", "full", "acting", body={"text": "not dear", "importance": 0.1})
+        assert (full.status_code, "max_items" in full.json()["detail"]) == (409, True)
 
 
 def test_it_is_there_for_its_user_alone(server: ServerProcess):

@@ -3,7 +3,7 @@
 import re
 import types
 import typing
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -152,11 +152,17 @@ class Shape(Described):
             value = given.get(key)
             if value is None and key in given and not _is_nullable(field.annotation):
                 del given[key]
-            elif isinstance(value, dict) and _is_mapping_of_shapes(field.annotation):
-                given[key] = {
+            elif isinstance(value, dict) and (form := _form_of_entries(field.annotation)):
+                read = {
                     name: inner
                     for name, inner in value.items()
-                    if inner is not None and (key in cls.foreign or not name.startswith("x-"))
+                    if key in cls.foreign or not name.startswith("x-")
+                }
+                # a name alone is one with nothing in it
+                given[key] = {
+                    name: {} if inner is None and form == "mapping" else inner
+                    for name, inner in read.items()
+                    if inner is not None or form == "mapping"
                 }
         return given
 
@@ -165,15 +171,17 @@ class Shape(Described):
         return not key.startswith("x-") and key not in cls.ignored
 
 
-def _is_mapping_of_shapes(annotation: Any) -> bool:
-    """Return whether it maps names to shapes, or to lists of them: null is absent there."""
+def _form_of_entries(annotation: Any) -> Literal["mapping", "list"] | None:
+    """Return what a field maps names to: shapes, or lists of them; None for anything else."""
     if typing.get_origin(annotation) is not dict:
-        return False
+        return None
     inner = typing.get_args(annotation)[-1]
+    form: Literal["mapping", "list"] = "list" if typing.get_origin(inner) is list else "mapping"
     if typing.get_origin(inner) in (list, Annotated):
         inner = typing.get_args(inner)[0]
     options = typing.get_args(inner) or (inner,)
-    return all(isinstance(one, type) and issubclass(one, Shape) for one in options)
+    are_shapes = all(isinstance(one, type) and issubclass(one, Shape) for one in options)
+    return form if are_shapes else None
 
 
 def _is_nullable(annotation: Any) -> bool:

@@ -165,11 +165,11 @@ async def a_new_version_replaces_the_old_once_it_is_searched(store: RunStore) ->
     newest = await store.documents.named(ANN, NOTES, "a.txt")
     assert newest is not None
     assert (newest.document_id, newest.replaces) == ("d000003", "d000001")
-    assert await store.documents.get(ANN, "d000002") is None, "it will never be searched"
-    assert await store.documents.add_passages(document(2), []) is False
+    assert await store.documents.get(ANN, "d000002"), "the newest may be unreadable"
     assert await found(store, "words") == ["d000001/0"]
     assert await publish(store, document(3), "new words", status="summarizing") == ""
     assert await found(store, "words") == ["d000003/0"]
+    assert await store.documents.add_passages(document(2), []) is False, "a newer one is searched"
     listed = await store.documents.listed([(NOTES, ANN)])
     assert [one.document_id for one in listed] == ["d000003"]
     assert listed[0].replaces == ""
@@ -183,6 +183,31 @@ async def a_new_version_replaces_the_old_once_it_is_searched(store: RunStore) ->
     assert await store.documents.drop(ANN, "d000001", 10) == 1
     assert await store.documents.drop(ANN, "d000001", 10) == 0
     assert await found(store, "words") == ["d000003/0"]
+
+
+async def a_version_that_cannot_be_read_loses_no_other_one(store: RunStore) -> None:
+    """Check that an older one is still read; and that a newer one that was read sooner stays."""
+    await keep(store, document(1))
+    await keep(store, document(2))
+    assert await store.documents.change(document(2, status="failed"))
+    assert await publish(store, document(1), "first words") == ""
+    assert await found(store, "words") == ["d000001/0"]
+    named = await store.documents.named(ANN, NOTES, "a.txt")
+    assert named is not None
+    assert (named.document_id, named.status) == ("d000002", "failed")
+    for number in (3, 4, 5):
+        await keep(store, document(number))
+    known = [f"d{n:06}" for n in range(1, 6) if await store.documents.get(ANN, f"d{n:06}")]
+    assert known == ["d000001", "d000004", "d000005"], "of those to be read the newest two"
+    assert await store.documents.add_passages(document(4), [])
+    assert await publish(store, document(5), "newest words") == ""
+    assert await publish_read(store, document(4)) == "deleted"
+    assert await found(store, "words") == ["d000005/0"]
+
+
+async def publish_read(store: RunStore, one: StoredDocument) -> str:
+    """Have a document searched that has no passages."""
+    return await store.documents.publish(replace(one, status="ready"), "", LIMITS)
 
 
 async def documents_are_found_by_their_words(store: RunStore) -> None:
@@ -303,6 +328,7 @@ CHECKS = (
     the_same_bytes_are_the_same_document,
     an_owner_has_so_many,
     a_new_version_replaces_the_old_once_it_is_searched,
+    a_version_that_cannot_be_read_loses_no_other_one,
     documents_are_found_by_their_words,
     passages_are_found_by_what_they_are_about,
     what_is_deleted_is_found_no_more,

@@ -163,7 +163,8 @@ async def what_is_too_much_is_forgotten(store: RunStore) -> None:
     """Check that an owner's least items go first, and those that were not used for long."""
     limits = replace(LIMITS, max_items=3)
     given = [addition(n, f"text {n}", importance=0.9 - n / 10) for n in range(1, 6)]
-    await add(store, *given, limits=limits)
+    done = await add(store, *given, limits=limits)
+    assert done[2:] == ["added m000003", "full", "full"], done
     assert await live(store) == ["m000003", "m000002", "m000001"]
     assert await ids(store, "text") == ["m000001", "m000002", "m000003"]
     replaced = addition(7, "text seven", importance=0.0, key="k")

@@ -3,9 +3,12 @@
 import io
 import re
 import zipfile
+from collections.abc import Callable
+from typing import TypeVar
 
 from crew.documents.reading.marked import UnreadableFile
 
+T = TypeVar("T")
 MAX_UNPACKED, MAX_RATIO, MAX_ENTRIES = 200 << 20, 200, 20_000
 ARCHIVE = re.compile(
     r"\.(?:zip|jar|7z|rar|tar|gz|tgz|bz2|xz|zst|docx|xlsx|pptx|docm|xlsm)$", re.IGNORECASE
@@ -52,3 +55,14 @@ def _require_plain(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
     # UTF-16 has zeros between its letters
     if DECLARATION.search(head.replace(b"\0", b"")):
         raise UnreadableFile("declares entities, which office files never do")
+
+
+def open_office(what: str, open_it: Callable[[], T]) -> T:
+    """Return what a library makes of an office file; raises UnreadableFile, with what it has."""
+    try:
+        return open_it()
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        # these libraries raise errors of any kind for files that are not what they say
+        raise UnreadableFile(f"is damaged: its {what} cannot be opened") from error

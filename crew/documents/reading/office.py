@@ -1,63 +1,24 @@
-"""Texts, tables and slides of office files."""
+"""Tables and slides of office files."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-import docx
 import openpyxl
 import pptx
-from docx.table import Table
-from docx.text.paragraph import Paragraph
+from openpyxl.xml.functions import iterparse
 from pptx.shapes.base import BaseShape
 from pptx.shapes.group import GroupShape
 
-from crew.documents.reading.archives import check_archive
-from crew.documents.reading.marked import MarkedText, UnreadableFile
+from crew.documents.reading.archives import check_archive, open_office
+from crew.documents.reading.marked import MarkedText
 from crew.documents.reading.plain import add_rows
 
-T = TypeVar("T")
 MAX_DEPTH = 20
-
-
-def read_docx(data: bytes, out: MarkedText) -> None:
-    """Add the paragraphs and tables of a text; raises UnreadableFile."""
-    check_archive(data)
-    document = _opened("text", lambda: docx.Document(io.BytesIO(data)))
-    for block in document.iter_inner_content():
-        with out.paragraph():
-            if isinstance(block, Table):
-                _add_table(([_cell(cell) for cell in row.cells] for row in block.rows), out)
-            else:
-                _add_paragraph(block, out)
-
-
-def _shown(paragraph: Paragraph) -> str:
-    """Return the text of a paragraph without what is hidden."""
-    runs = paragraph.runs
-    if any(run.font.hidden for run in runs):
-        return "".join(run.text for run in runs if not run.font.hidden)
-    return str(paragraph.text)
-
-
-def _cell(cell: Any) -> str:
-    return "\n".join(map(_shown, cell.paragraphs))
-
-
-def _add_paragraph(paragraph: Paragraph, out: MarkedText) -> None:
-    text = _shown(paragraph)
-    if not text.strip():
-        return
-    style = (paragraph.style.name or "") if paragraph.style is not None else ""
-    level = style.removeprefix("Heading ")
-    if style == "Title":
-        out.add(f"# {text.strip()}")
-    elif level != style and level.isdigit():
-        out.add(f"{'#' * min(6, int(level))} {text.strip()}")
-    elif style.startswith("List"):
-        out.add(f"- {text.strip()}")
-    else:
-        out.add(text)
+# of a sheet, by the format
+MAX_COLUMNS = 16_384
+TRUE = ("1", "true")
 
 
 def _add_table(rows: Iterable[list[str]], out: MarkedText) -> None:
@@ -70,31 +31,66 @@ def _add_table(rows: Iterable[list[str]], out: MarkedText) -> None:
 def read_xlsx(data: bytes, out: MarkedText) -> None:
     """Add the rows of sheets, with the values last computed; raises UnreadableFile."""
     check_archive(data)
-    workbook = _opened(
+    workbook = open_office(
         "table", lambda: openpyxl.load_workbook(io.BytesIO(data), True, False, True, False)
     )
-    hidden = 0
-    for sheet in workbook.worksheets:
-        if sheet.sheet_state != "visible":
-            hidden += 1
-            continue
+    sheets = [one for one in workbook.worksheets if one.sheet_state == "visible"]
+    hidden = Counter(sheets=len(workbook.worksheets) - len(sheets))
+    for sheet in sheets:
+        rows, columns = _hidden_places(sheet)
+        hidden.update(rows=len(rows), columns=len(columns))
         # what a file says of its own size may be wrong
         sheet.reset_dimensions()
         out.mark(f"{sheet.title}, row 1")
         out.add(f"## {sheet.title}\n\n")
-        rows = sheet.iter_rows(values_only=True)
-        add_rows(
-            (["" if one is None else str(one) for one in row] for row in rows), out, sheet.title
-        )
+        add_rows(_shown_rows(sheet, rows, columns), out, sheet.title)
         out.add("\n")
-    if hidden:
-        out.note(f"{hidden} hidden sheets")
+    for what, number in hidden.items():
+        if number:
+            out.note(f"{number} hidden {what}")
+
+
+def _hidden_places(sheet: Any) -> tuple[set[int], set[int]]:
+    """Return the numbers of rows and of columns that are not shown, from 1.
+
+    A sheet that is read row by row says nothing of them itself.
+    """
+    rows: set[int] = set()
+    columns: set[int] = set()
+    number = 0
+    # openpyxl opens a sheet only to read its values
+    with sheet._get_source() as opened:  # noqa: SLF001
+        for _, element in iterparse(opened):
+            name = element.tag.rpartition("}")[2]
+            is_hidden = element.get("hidden") in TRUE
+            if name == "row":
+                number = int(element.get("r", number + 1))
+                if is_hidden:
+                    rows.add(number)
+                element.clear()
+            elif name == "col" and is_hidden:
+                last = min(int(element.get("max", 0)), MAX_COLUMNS)
+                columns.update(range(int(element.get("min", 1)), last + 1))
+    return rows, columns
+
+
+def _shown_rows(sheet: Any, hidden: set[int], columns: set[int]) -> Iterator[list[str]]:
+    """Yield the values of each row; of a hidden one none, so that numbers stay."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number in hidden:
+            yield []
+            continue
+        yield [
+            "" if one is None else str(one)
+            for place, one in enumerate(row, 1)
+            if place not in columns
+        ]
 
 
 def read_pptx(data: bytes, out: MarkedText) -> None:
     """Add the text of each slide, with its notes; raises UnreadableFile."""
     check_archive(data)
-    shown = _opened("presentation", lambda: pptx.Presentation(io.BytesIO(data)))
+    shown = open_office("presentation", lambda: pptx.Presentation(io.BytesIO(data)))
     hidden = 0
     for number, slide in enumerate(shown.slides, 1):
         if slide.element.get("show") == "0":
@@ -116,19 +112,11 @@ def read_pptx(data: bytes, out: MarkedText) -> None:
 
 
 def _shapes(shapes: Iterable[BaseShape], depth: int = 0) -> Iterator[Any]:
-    """Yield shapes, and those within groups."""
+    """Yield shapes, and those within groups, but what is hidden."""
     for shape in shapes:
+        if any(one.get("hidden") in TRUE for one in shape.element.iterfind("*/{*}cNvPr")):
+            continue
         if not isinstance(shape, GroupShape):
             yield shape
         elif depth < MAX_DEPTH:
             yield from _shapes(shape.shapes, depth + 1)
-
-
-def _opened(what: str, open_it: Callable[[], T]) -> T:
-    try:
-        return open_it()
-    except (MemoryError, RecursionError):
-        raise
-    except Exception as error:
-        # these libraries raise errors of any kind for files that are not what they say
-        raise UnreadableFile(f"is damaged: its {what} cannot be opened") from error

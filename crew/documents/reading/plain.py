@@ -56,13 +56,28 @@ def read_csv(data: bytes, out: MarkedText) -> None:
     """
     text = decode_text(data)
     csv.field_size_limit(sys.maxsize)
-    sample = text[:SAMPLE]
-    delimiter = max(DELIMITERS, key=lambda one: (sample.count(one), one == ","))
+    delimiter = _delimiter(text[:SAMPLE])
     rows = csv.reader(io.StringIO(text.replace("\0", ""), newline=""), delimiter=delimiter)
     try:
         add_rows(([str(one) for one in row] for row in rows), out)
     except csv.Error as error:
         raise UnreadableFile(f"is no table of values: {error}") from error
+
+
+def _delimiter(sample: str) -> str:
+    """Return what separates values: with it the most rows have as many of them as the first."""
+
+    def fitting(delimiter: str) -> tuple[int, int]:
+        lines = sample.replace("\0", "").splitlines(keepends=True)
+        try:
+            rows = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        except csv.Error:
+            return 0, 0
+        values = rows[0] if rows else 0
+        return (rows.count(values), values) if values > 1 else (0, 0)
+
+    # of several the first
+    return max(DELIMITERS, key=fitting)
 
 
 def add_rows(rows: Iterable[list[str]], out: MarkedText, place: str = "") -> None:

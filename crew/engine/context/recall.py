@@ -7,7 +7,7 @@ from crew.engine.context.sources import Look
 from crew.engine.memory.finding import Finder, Within
 from crew.journal.query import Query
 from crew.journal.records.remembered.core import owner_in
-from crew.memory.recall import item_line, touched_ids
+from crew.memory.recall import item_line, taint_of, touched_ids
 from tools.clock import rfc3339
 
 
@@ -54,4 +54,4 @@ class RecallSource:
             touching = store.recall.touch(owner, old, rfc3339(now))
             await Within(look.clock, look.plan.load_timeout_seconds).load(touching)
         loaded = LoadedBlock("recall", "\n".join(lines), tuple(ids), load_millis=millis)
-        return Loaded(beside=(loaded,))
+        return Loaded(beside=(loaded,), taint=taint_of(found[: len(ids)]))

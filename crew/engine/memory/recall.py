@@ -3,7 +3,7 @@
 from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
 from crew.journal.records.remembered.recall import RecallItem
-from crew.journal.remembered.events import MemorySearched
+from crew.journal.remembered.events import DocumentsShown, MemorySearched
 from crew.memory.recall import (
     RecallError,
     RecallRule,
@@ -13,6 +13,7 @@ from crew.memory.recall import (
     item_line,
     new_item_id,
     shares_name,
+    taint_of,
     touched_ids,
 )
 from tools.clock import rfc3339
@@ -58,6 +59,7 @@ async def remember_text(
             by="agent",
             who=speaker.agent.id,
             call_key=call_key,
+            taint=speaker.state.taint,
         )
     except RecallError as error:
         raise await speaker.refuse("value", f"it is not remembered: {error}") from error
@@ -68,6 +70,8 @@ async def remember_text(
     if made is None:
         raise await speaker.refuse("owner", "it is not remembered: the conversation was deleted")
     (done,) = made
+    if done.op == "full":
+        raise await speaker.refuse("full", f"it is not remembered: {rule.full}")
     ids = tuple(filter(None, (done.item_id, done.replaced)))
     await speaker.tell(done.op, ids=ids)
     return DONE[done.op].format(id=done.item_id, replaced=done.replaced)
@@ -88,6 +92,9 @@ async def search_items(speaker: Speaker, query: str, most: int) -> str:
     await speaker.emit(MemorySearched(speaker.agent.id, clock.monotonic() - started))
     if not found:
         return "Nothing is remembered that has these words."
+    if taint := taint_of(found):
+        who = speaker.agent.id, speaker.agent.name, speaker.group
+        await speaker.emit(DocumentsShown(*who, (), taint))
     return "\n".join(map(item_line, found))
 
 

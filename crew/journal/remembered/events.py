@@ -8,7 +8,7 @@ from crew.journal.remembered.sources import ShownPassage
 # quote: it does not prove that the person said so; name: the text shares no name or number with it;
 # owner: the run names no user or conversation; writer: agents may not write there; value: it may
 # not stand there
-Refusal = Literal["quote", "name", "owner", "writer", "value"]
+Refusal = Literal["quote", "name", "owner", "writer", "value", "full"]
 # of a block; of items: added, said again, in the place of another one, forgotten
 MemoryOp = Literal["edited", "added", "again", "replaced", "forgot"]
 
@@ -49,14 +49,14 @@ class Tainted:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsShown:
-    """An agent is shown documents."""
+    """An agent is shown passages, or what is made of text of others."""
 
     agent_id: str
     agent: str
     group: str | None
     # that have a number from now on
     passages: tuple[ShownPassage, ...]
-    # collections of which there is text of others, such as a name
+    # collections and tools that gave text of others in it, such as a name
     untrusted: tuple[str, ...] = ()
     # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""

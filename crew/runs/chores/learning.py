@@ -91,9 +91,10 @@ class Learning:
         done = await self.store.recall.learn(lesson, rule.limits(now))
         if done is None:
             return "stale"
-        for change in [*(one.op for one in done), *("edited" for _ in learned.core)]:
+        kept = [one.op for one in done if one.op != "full"]
+        for change in [*kept, *("edited" for _ in learned.core)]:
             self._count_change(change)
-        for reason in learned.refused:
+        for reason in [*learned.refused, *("full" for one in done if one.op == "full")]:
             self._count_refused(reason)
         return "more" if len(found) == MAX_AT_ONCE else "done"
 

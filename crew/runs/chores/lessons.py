@@ -26,6 +26,7 @@ from crew.memory.recall import (
     checked_topics,
     new_item_id,
     shares_name,
+    taint_of,
 )
 from tools.clock import rfc3339
 
@@ -91,6 +92,12 @@ class Material:
     mask: Callable[[str], str]
     # changes a value as `mask` does a text
     mask_value: Callable[[CoreValue], CoreValue]
+
+    @property
+    def taint(self) -> tuple[str, ...]:
+        """What it holds of others: the helper has read all of it."""
+        read = (name for exchange in self.exchanges.values() for name in exchange.taint)
+        return tuple(dict.fromkeys((*read, *taint_of(self.nearest))))
 
 
 @dataclass(slots=True)
@@ -173,6 +180,7 @@ def _addition(
             run_id=said.run_id,
             by="learn",
             who=LEARNER,
+            taint=given.taint,
         )
     except RecallError as error:
         raise _Refused("value") from error
@@ -218,9 +226,7 @@ def _versions(
         return []
     values[one.block] = number + 1, changed
     said, quote, at = given.exchanges[one.exchange], given.mask(one.quote), rfc3339(given.now)
-    # the helper has read all of them
-    read = (name for exchange in given.exchanges.values() for name in exchange.taint)
-    taint = rule.taint(version, tuple(read))
+    taint = rule.taint(version, given.taint)
     of = owner, one.block, number + 1, changed, at
     return [CoreVersion(*of, "learn", LEARNER, said.run_id, quote, taint=taint)]
 

@@ -17,7 +17,7 @@ from crew.memory.recall import (
     checked_topics,
     new_item_id,
 )
-from crew.runs.errors import ItemRefused, UnknownConversation, UnknownItem
+from crew.runs.errors import ItemRefused, RecallFull, UnknownConversation, UnknownItem
 from tools.clock import rfc3339
 
 
@@ -74,6 +74,7 @@ class RecallMemory:
             UnknownItem: nothing is remembered of this user.
             UnknownConversation: nor is there such a conversation.
             ItemRefused: it may not be remembered.
+            RecallFull: there is no room for it.
         """
         rule, owner = self._find(user_id, conversation_id)
         mask, now = self._crew().secrets.mask, self.store.now()
@@ -96,8 +97,10 @@ class RecallMemory:
         done = await self.store.recall.add(owner, [rule.addition(item)], rule.limits(now))
         if done is None:
             raise UnknownConversation(conversation_id)
+        if done[0].op == "full":
+            raise RecallFull(rule.full)
         known = await self.store.recall.get(owner, done[0].item_id)
-        # it may be forgotten at once, as the least of too many
+        # another one may have come since
         return known or item, done[0]
 
     async def delete(self, user_id: str, conversation_id: str, item_id: str) -> None:

@@ -44,6 +44,17 @@ CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
         {"crew": CREW + "wait_for_signal: true\n"},
         [("crew.yaml:2:1 e unknown-key", "it belongs under routing.agent_behaviors")],
     ),
+    "a plural": (
+        {"crew": CREW + "documents: {d: {description: x, scope: user, chunk: {token: 40}}}\n"},
+        [
+            ("crew.yaml:2:13 w ignored-key", "no agent has it"),
+            ("crew.yaml:2:54 e unknown-key (tokens)", "unknown key 'token'"),
+        ],
+    ),
+    "a name alone": (
+        {"crew": CREW + "memory:\n  core:\n    profile:\n"},
+        [("crew.yaml:4:5 e missing-key", "the key 'description' is missing")],
+    ),
     "a key of the other file": (
         {"agents.a": AGENT + "wait_for_signal: true\n"},
         [("agents/a.yaml:6:1 e unknown-key", "it belongs in crew.yaml, under routing")],

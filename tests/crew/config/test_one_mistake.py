@@ -49,7 +49,7 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "a group without a value that is used": (
         {"crew": CREW + "routing: {parallel_groups: {g: }, defaults: {a: g}}\n"},
-        ["crew.yaml:2:49 e unknown-agent"],
+        ["crew.yaml:2:29 e missing-key"],
     ),
     "a provider that is a text": (
         {
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "a tool without a value that is used": (
         {"tools": "tools: {t: }\n", "agents.a": AGENT + "tools: [t]\n"},
-        ["agents/a.yaml:6:9 e unknown-tool"],
+        ["tools.yaml:1:9 e missing-key"],
     ),
     "an agent of an ignored name": (
         {"crew": "agents: [a, x-b]\n", "agents.x-b": AGENT.replace("id: a", "id: x-b")},

@@ -52,10 +52,10 @@ def test_go_agentic_spellings_are_read(tmp_path: Path):
 
 
 def test_nulls_and_notes_between_names(tmp_path: Path):
-    """In mappings by name too: null is not given, `x-` is yours."""
+    """In mappings by name too: null is nothing in it, `x-` is yours."""
     crew = (
         CREW
-        + "providers: {openai: , x-base: {a: 1}}\nrouting: {signals: {a: , x-note: 1}, agent_behaviors: {a: }, parallel_groups: }\n"
+        + "providers: {x-base: {a: 1}}\nrouting: {signals: {a: , x-note: 1}, agent_behaviors: {a: }, parallel_groups: }\n"
     )
     assert problems(tmp_path, crew=crew) == []
 

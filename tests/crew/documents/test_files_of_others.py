@@ -54,3 +54,27 @@ async def test_slides():
 )
 async def test_what_has_no_words(name: str, why: str):
     assert why in (await read(name, (FILES / name).read_bytes())).reason
+
+
+async def test_a_text_has_what_its_reader_sees():
+    """Inserted text, notes, boxes and content controls; nothing that is deleted, hidden or white."""
+    found = await read("hidden-parts.docx", (FILES / "hidden-parts.docx").read_bytes())
+    assert "HIDDEN" not in found.text, found.text
+    for shown in (
+        *(
+            "# House rules",
+            "Stop loss at eight per cent.",
+            "See the page of all rules, and a note.",
+        ),
+        *("- one share", "Words in a box.", "| share | part |", "Choose: a control."),
+        "Footnote: Holidays are in the appendix.",
+    ):
+        assert found.text.count(shown) == 1, found.text
+
+
+async def test_a_table_without_its_hidden_rows_and_columns():
+    found = await read("hidden-rows.xlsx", (FILES / "hidden-rows.xlsx").read_bytes())
+    assert found.text == "## Shares\n\nshare | part\nshare: FPT | part: 0.2\n\n"
+    assert found.notes == ("2 hidden rows", "1 hidden columns")
+    # the first that is shown, and the last, by the numbers of the sheet
+    assert found.pieces[0].piece.place == "Shares, row 1 to 4"

@@ -8,6 +8,7 @@ import docx
 import openpyxl
 import pptx
 import pytest
+from docx.oxml import parse_xml
 
 from tests.support.documents import read
 
@@ -110,6 +111,31 @@ def written(save: object) -> bytes:
     return buffer.getvalue()
 
 
+MC = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+NAMES = f'xmlns:w="{W}" xmlns:v="urn:schemas-microsoft-com:vml" xmlns:mc="{MC}"'
+CONTROL = (
+    "<w:sdt {}><w:sdtPr/><w:sdtContent><w:p><w:r><w:t>controlled</w:t></w:r></w:p>"
+    "</w:sdtContent></w:sdt>"
+)
+MERGED = (
+    '<w:tc {}><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p><w:r><w:t>wide</w:t></w:r></w:p></w:tc>'
+)
+BOX = "<w:pict><v:shape{}><v:textbox><w:txbxContent><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:txbxContent></v:textbox></v:shape></w:pict>"
+HIDDEN_PARTS = (
+    "<w:hyperlink {}><w:r><w:t>target</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>HIDDEN</w:t>"
+    "</w:r></w:hyperlink>",
+    '<w:r {}><w:rPr><w:vanish w:val="0"/></w:rPr><w:t xml:space="preserve"> more</w:t></w:r>',
+    "<w:del {}><w:r><w:delText>HIDDEN</w:delText></w:r></w:del>",
+    "<w:moveFrom {}><w:r><w:t>HIDDEN</w:t></w:r></w:moveFrom>",
+    '<w:r {}><w:rPr><w:sz w:val="1"/></w:rPr><w:t>HIDDEN</w:t></w:r>',
+    "<w:r {}><mc:AlternateContent><mc:Choice>" + BOX.format("", "boxed") + "</mc:Choice>"
+    "<mc:Fallback>" + BOX.format("", "HIDDEN") + "</mc:Fallback></mc:AlternateContent></w:r>",
+    "<w:r {}>" + BOX.format(' style="visibility: hidden"', "HIDDEN") + "</w:r>",
+    "<w:r {}><w:rPr><w:vanish/></w:rPr>" + BOX.format("", "HIDDEN") + "</w:r>",
+)
+
+
 async def test_office():
     text = docx.Document()
     text.add_heading("Policy", 1)
@@ -118,8 +144,16 @@ async def test_office():
     text.paragraphs[-1].add_run("seen ")
     text.paragraphs[-1].add_run("HIDDEN").font.hidden = True
     text.add_table(1, 2).cell(0, 1).text = "cell"
+    words = text.add_paragraph("link: ")._p
+    for part in HIDDEN_PARTS:
+        words.append(parse_xml(part.format(NAMES)))
+    text.element.body.insert(0, parse_xml(CONTROL.format(NAMES)))
+    text.tables[0].rows[0]._tr.append(parse_xml(MERGED.format(NAMES)))
     found = await read("a.docx", written(text.save))
-    assert found.text.startswith("# Policy\n\nStop loss at 8 %.\n\nseen \n\n|  | cell |")
+    assert found.text == (
+        "controlled\n\n# Policy\n\nStop loss at 8 %.\n\nseen \n\n|  | cell | wide |\n\n\n"
+        "link: target more\n\nboxed\n\n"
+    )
     assert "HIDDEN" not in found.text
     book = openpyxl.Workbook()
     book.active.title = "Shares"

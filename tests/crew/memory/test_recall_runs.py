@@ -101,6 +101,18 @@ async def test_a_key_replaces_and_an_item_is_forgotten(tmp_path: Path):
         assert [one.item_id for one in await items_of(store)] == [old.item_id]
 
 
+async def test_what_counts_less_than_all_others_is_not_remembered(tmp_path: Path):
+    """The agent is given the reason, and nothing is said to be remembered."""
+    least = call("Remember", text="likes tea", importance=0.1)
+    rules = [REMEMBERING[0], {"agent": "a", "hears": "tea", "calls": least}, REMEMBERING[3]]
+    async with Runs(remembering(tmp_path, rules, {"max_items": 1}), MemoryStore()) as runs:
+        await ask(runs, "I own FPT", user_id="ann")
+        refused = await ask(runs, "I like tea", user_id="ann")
+        assert "there are 1 items (max_items), and each" in (refused.row.answer or "")
+        assert refused.of("memory") == []
+        assert [one.text for one in await items_of(runs.store)] == ["owns FPT"]
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no quote": ({"text": "owns gold", "quote": "I love gold so much"}, "does not stand in what"),
     "half a word": ({"text": "owns gold", "quote": "own a piec"}, "does not stand in what"),

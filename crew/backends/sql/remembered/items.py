@@ -12,6 +12,7 @@ from crew.backends.sql.transactions import Steps
 from crew.journal.records.conversations import Chore
 from crew.journal.records.remembered.recall import (
     HALVINGS,
+    NOT_KEPT,
     Addition,
     RecallItem,
     RecallLimits,
@@ -113,27 +114,29 @@ def add_items(
     yield ADD_OWNER, (owner,)
     yield LOCK_OWNER, (owner,)
     old = yield OLD, (owner, limits.since)
-    done: list[Remembered] = []
+    done: list[tuple[int, Remembered]] = []
     for one in additions:
-        remembered = yield from _add(owner, one, limits)
-        done.append(remembered)
+        added = yield from _add(owner, one, limits)
+        done.append(added)
     ((count,),) = yield COUNT, (owner,)
     if count > limits.max_items:
         values = (owner, limits.now, limits.half_life_days, count - limits.max_items)
         old += yield SURPLUS, values
-    if old:
-        yield from forget_rest(owner, [number for (number,) in old])
+    forgotten = {number for (number,) in old}
+    if forgotten:
+        yield from forget_rest(owner, sorted(forgotten))
     if limits.embeds:
         yield from insert_chores([Chore("embed", owner, "", additions[-1].item.seen_at)])
-    return done
+    return [NOT_KEPT if number in forgotten else one for number, one in done]
 
 
-def _add(owner: str, addition: Addition, limits: RecallLimits) -> Steps[Remembered]:
+def _add(owner: str, addition: Addition, limits: RecallLimits) -> Steps[tuple[int, Remembered]]:
+    """Return the number of the item, with what that has come to."""
     given = addition.item
     same = yield from _same(owner, addition, limits)
     known = same.item if same is not None else None
-    if known is not None and given.call_key and known.call_key == given.call_key:
-        return Remembered("added", known.item_id)
+    if same is not None and given.call_key and same.item.call_key == given.call_key:
+        return same.number, Remembered("added", same.item.item_id)
     item = given if known is None else said_again(known, given)
     replaced = yield from _replaced(item, addition.replaces)
     for one in replaced:
@@ -148,10 +151,10 @@ def _add(owner: str, addition: Addition, limits: RecallLimits) -> Steps[Remember
         yield ADD_TERMS, (owner, number, words, addition.length)
         yield SET_LENGTH, (owner, number, addition.length)
     if known is not None:
-        return Remembered("again", item.item_id)
+        return number, Remembered("again", item.item_id)
     if replaced:
-        return Remembered("replaced", item.item_id, replaced[0].item.item_id)
-    return Remembered("added", item.item_id)
+        return number, Remembered("replaced", item.item_id, replaced[0].item.item_id)
+    return number, Remembered("added", item.item_id)
 
 
 def _insert(addition: Addition) -> Steps[int]:

@@ -36,7 +36,7 @@ WHERE owner = $1 AND collection = $2 AND state <> 'gone'
 """)
 USED = sql("""
 SELECT coalesce(sum(chars), 0)::bigint, coalesce(sum(passages), 0)::bigint FROM crew_documents
-WHERE owner = $1 AND collection = $2 AND state = 'live' AND document_id <> $3
+WHERE owner = $1 AND collection = $2 AND state = 'live' AND name <> $3
 """)
 ADD = sql("INSERT INTO crew_documents VALUES ($1, $2, $3, $4, 'new', 0, 0, 0, $5)")
 ADD_FILE = sql("INSERT INTO crew_document_files VALUES ($1, $2, $3)")
@@ -131,20 +131,24 @@ def add_document(
         ((names,),) = yield COUNT_NAMES, place
         if names >= limits.files:
             return AddedDocument("full")
-    live = ""
-    for state, text in versions:
-        known = DOCUMENT.validate_json(text)
-        if state == "live":
-            live = known.document_id
-        else:
-            # it will never be searched: this one is newer
+    unread = documents_of(row for row in versions if row[0] != "live")
+    waiting = [one for one in unread if one.status != "failed"]
+    for known in unread:
+        if known not in waiting[:1]:
             yield from remove(known)
-    added = replace(document, replaces=live)
+    added = replace(document, replaces=_searched(versions))
     text = DOCUMENT.dump_json(added).decode()
     yield ADD, (owner, added.document_id, added.collection, added.name, text)
     yield ADD_FILE, (owner, added.document_id, memoryview(content))
     yield from insert_chores([_reading(added)])
     return AddedDocument("added", added)
+
+
+def _searched(versions: Iterable[Sequence[object]]) -> str:
+    """Return the id of the version that is searched, of rows of OF_NAME; "" if none is."""
+    return next(
+        (one.document_id for one in documents_of(r for r in versions if r[0] == "live")), ""
+    )
 
 
 def keep_document(
@@ -195,9 +199,7 @@ def change_document(document: StoredDocument) -> Steps[bool]:
     # what has become of it since decides, and not a reader that comes too late
     if not found or not may_be(found[0][0], document.status):
         return False
-    known = DOCUMENT.validate_json(found[0][1])
-    changed = replace(document, replaces=known.replaces)
-    yield SET, (*place, DOCUMENT.dump_json(changed).decode())
+    yield SET, (*place, DOCUMENT.dump_json(document).decode())
     if document.status == "failed":
         yield DELETE_FILE, place
     return True
@@ -243,19 +245,24 @@ def publish_document(document: StoredDocument, text: str, limits: DocumentLimits
     found = yield STATE, (owner, document_id)
     if not found or found[0][0] != "new":
         return "deleted"
-    known = DOCUMENT.validate_json(found[0][1])
     ((kept,),) = yield COUNT_PASSAGES, (owner, document_id)
     if kept != document.chunks:
         return "differs"
-    ((chars, passages),) = yield USED, (owner, document.collection, known.replaces)
+    versions = yield OF_NAME, (owner, document.collection, document.name)
+    if _searched(versions) > document_id:
+        # a newer version was read sooner
+        yield from remove(document)
+        return "deleted"
+    ((chars, passages),) = yield USED, (owner, document.collection, document.name)
     if chars + document.chars > limits.chars:
         return "chars"
     if passages + document.chunks > limits.passages:
         return "passages"
-    for one in documents_of((yield STATE, (owner, known.replaces))):
-        yield from remove(one)
-    live = DOCUMENT.dump_json(replace(document, replaces="")).decode()
+    for one in documents_of(versions):
+        if one.document_id < document_id:
+            yield from remove(one)
     counts = (document.chars, document.chunks, document.words)
+    live = DOCUMENT.dump_json(replace(document, replaces="")).decode()
     yield SET_LIVE, (owner, document_id, *counts, live)
     yield DELETE_FILE, (owner, document_id)
     yield ADD_TEXT, (owner, document_id, text)

@@ -53,7 +53,7 @@ class StoredDocument:
     words: int = 0
     # passages of which it was said what they are about
     described: int = 0
-    # the version that is searched until this one is; "" for none
+    # the version that was searched when this one came, until this one is; "" for none
     replaces: str = ""
 
 
@@ -141,7 +141,9 @@ class DocumentLog(Protocol):
     ) -> AddedDocument:
         """Keep a document and its bytes, with the chore that reads it.
 
-        The same bytes under the same name are the same document, unless that has failed.
+        The same bytes under the same name are the same document, unless that has failed. Of older
+        versions the one that is searched stays, and the newest that is still to be read: this one
+        may turn out to be unreadable.
         """
         ...
 

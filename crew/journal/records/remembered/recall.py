@@ -64,6 +64,8 @@ class RecallItem:
     replaced_by: str = ""
     # of the call that made it: made again, it changes nothing
     call_key: str = ""
+    # the tools and collections of others that had been read when it was remembered
+    taint: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -109,11 +111,15 @@ class RecallLimits:
 class Remembered:
     """What an addition has come to."""
 
-    # added, said again, or in the place of another one
-    op: Literal["added", "again", "replaced"]
+    # added, said again, in the place of another one; or not kept, as all others count for more
+    op: Literal["added", "again", "replaced", "full"]
+    # "" for what is not kept
     item_id: str
     # the one that is live no more
     replaced: str = ""
+
+
+NOT_KEPT = Remembered("full", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +248,8 @@ class RecallLog(Protocol):
         self, owner: str, additions: Sequence[Addition], limits: RecallLimits
     ) -> list[Remembered] | None:
         """Remember items, each unless it is there; what is too much or too old is forgotten.
+
+        One of these may be what counts least: it is `full`.
 
         None: the owner is a conversation that does not exist.
         """
