@@ -64,7 +64,7 @@ class MemoryCosts:
         found: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0] * len(PARTS))
         for one in self._calls.values():
             is_new = one.at >= wanted.since if wanted.reads_calls else one.day >= wanted.since_day
-            is_of = wanted.user_id in (None, one.user_id) and wanted.owner in (None, one.owner)
+            is_of = wanted.caller in (None, one.user_id, one.owner)
             if not (is_new and is_of):
                 continue
             sums = found[tuple(_key_of(one, key) for key in wanted.by)]

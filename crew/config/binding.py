@@ -274,10 +274,11 @@ def _expectation(detail: ErrorDetails, path: YamlPath) -> str:
         if path[-1] in ONE_NAME or "defaults" in path:
             return f"{text}; write one name, without brackets"
         return f"{text}; put quotes around a text in [brackets]"
+    if kind == "list_type" and isinstance(given, str):
+        is_short = NAMES.fullmatch(given) or WITH_UNIT.fullmatch(given)
+        return f"{text}; write [{given}]" if is_short else text
     if isinstance(given, str) and WITH_UNIT.fullmatch(given):
         return f"{text} without a unit; the key's name has the unit"
-    if kind == "list_type" and isinstance(given, str):
-        return f"{text}; write [{given}]" if NAMES.fullmatch(given) else text
     return text
 
 

@@ -23,9 +23,9 @@ QUIET = {"CREW_LOG_LEVEL": "warning"}
 # a busy machine needs long for what takes a second on an idle one
 PROCESS_SECONDS = 60.0
 STARTED = count()
-# Of each eighth server the coverage is measured, which must then start as a program of its own: they
+# Of each 24th server the coverage is measured, which must then start as a program of its own: they
 # are hundreds, and nearly all of their lines are the same.
-MEASURED = 8
+MEASURED = 24
 # between two looks: who looks all the time takes the machine from those it waits for
 LOOK_SECONDS = 0.05
 

@@ -69,7 +69,7 @@ async def lengths_of_answers_are_found(store: RunStore) -> None:
 
 
 async def calls_are_summed_by_what_they_have(store: RunStore) -> None:
-    """Check sums by each key, the dearest first, since a time, of one user and one owner."""
+    """Check sums by each key, the dearest first, since a time, of one user or one token."""
     calls = [
         sample_call("c1"),
         sample_call("c2", agent_id="b", nanos=5_000_000_000, user_id="eve"),
@@ -94,9 +94,9 @@ async def calls_are_summed_by_what_they_have(store: RunStore) -> None:
         (CostQuery(("hour",)), {("2026-01-01T00",): 3, ("2026-01-03T00",): 1}),
         (CostQuery(("day",), since_day="2026-01-02"), {("2026-01-03",): 1}),
         (CostQuery(("run",), since=DAY.format(2)), {("r2",): 1}),
-        (CostQuery((), user_id="eve"), {(): 1}),
-        (CostQuery((), owner="desk"), {(): 1}),
-        (CostQuery((), user_id="nix"), {}),
+        (CostQuery((), caller="eve"), {(): 1}),
+        (CostQuery(("user",), caller="desk"), {("ann",): 1}),
+        (CostQuery((), caller="nix"), {}),
         (CostQuery(("user",), limit=1), {("ann",): 3}),
     ):
         found = {one.keys: one.calls for one in await store.costs.sums(wanted)}

@@ -1,21 +1,22 @@
 """The shape of `budgets`: what calls of models may cost together."""
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from tools.schemas.yaml_shape import Shape, between_keys, resolve
+from tools.schemas.yaml_shape import Shape, between_keys, form_of
 
 Part = Annotated[str, AfterValidator(lambda text: _checked_part(text))]
+# more digits would have no effect
+PART = re.compile(r"[0-9]{1,3}(\.[0-9])?%")
 # of a number of tokens or calls
 MOST = 10**15
 
 
 def _checked_part(text: str) -> str:
-    number = text.removesuffix("%")
-    is_number = number != text and number.replace(".", "", 1).isdecimal()
-    if not is_number or not 0 < float(number) <= 100:
-        raise ValueError("write a part of the limit, such as 80%")
+    if not PART.fullmatch(text) or not 0 < thousandths(text) <= 1000:
+        raise ValueError("write a part of the limit, such as 80% or 99.5%")
     return text
 
 
@@ -29,10 +30,6 @@ class OtherModel(Shape):
 
     model: str
     """One of `models`, with lower prices, for the rest of the run."""
-
-
-def _as_act(value: object) -> object:
-    return resolve(value) if not isinstance(value, dict) else value
 
 
 class BudgetConfig(Shape):
@@ -57,7 +54,9 @@ class BudgetConfig(Shape):
     notify: list[str] = []
     """Channels that get these warnings, and that there is no room: each once a pot."""
     then: Annotated[
-        Literal["block", "end", "pause", "warn"] | OtherModel, BeforeValidator(_as_act)
+        Annotated[OtherModel, Tag("mapping")]
+        | Annotated[Literal["block", "end", "pause", "warn"], Tag("scalar")],
+        Discriminator(form_of),
     ] = "block"
     """What becomes of a run without room: `block`: it fails, `end`: it ends with what it has,
     `pause`: a person decides, `{model: NAME}`: another model answers, `warn`: a warning alone."""

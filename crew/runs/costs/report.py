@@ -49,8 +49,7 @@ async def cost_report(
     zone: ZoneInfo,
     *,
     since: timedelta | None = None,
-    user_id: str | None = None,
-    owner: str | None = None,
+    caller: str | None = None,
     top: int = 20,
     prices: PriceList | None = None,
 ) -> CostReport:
@@ -61,15 +60,14 @@ async def cost_report(
         by: how they are grouped.
         zone: in which days begin.
         since: not longer ago; None: from the beginning.
-        user_id: only of this user.
-        owner: only of this token.
+        caller: only of this token, or for this user.
         top: so many rows; the total is of all.
         prices: count by these, in place of the prices of then.
 
     Raises:
         StoreError: the store failed.
     """
-    wanted = CostQuery(tuple(by), user_id=user_id, owner=owner, limit=top)
+    wanted = CostQuery(tuple(by), caller=caller, limit=top)
     if since is not None:
         first = store.now() - since
         day = first.astimezone(zone).date().isoformat()

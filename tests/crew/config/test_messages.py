@@ -40,6 +40,20 @@ CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
         {"crew": CREW + "settings: {timeout_seconds: 20s}\n"},
         [("crew.yaml:2:29 e wrong-type", "a number without a unit; the key's name has the unit")],
     ),
+    "parts of a budget": (
+        {
+            "crew": CREW
+            + "budgets:\n  d: {scope: crew, per: day, calls: 9, warn: 80%, then: stop}\n"
+            + "  e: {scope: crew, per: day, calls: 9, warn: [0.04%, 101%], then: {}}\n"
+        },
+        [
+            ("crew.yaml:3:46 e wrong-type", "write [80%]"),
+            ("crew.yaml:3:57 e bad-value", "expected 'block', 'end', 'pause' or 'warn'"),
+            ("crew.yaml:4:47 e bad-value", "such as 80% or 99.5%"),
+            ("crew.yaml:4:54 e bad-value", "such as 80% or 99.5%"),
+            ("crew.yaml:4:61 e missing-key", "the key 'model' is missing"),
+        ],
+    ),
     "a key of another level": (
         {"crew": CREW + "wait_for_signal: true\n"},
         [("crew.yaml:2:1 e unknown-key", "it belongs under routing.agent_behaviors")],

@@ -183,17 +183,17 @@ def test_a_wrong_prices_json_has_its_line(tmp_path: Path, text: str, place: str)
 
 
 def test_who_may_see_costs(tmp_path: Path):
-    """An admin all, others what their own token has spent."""
+    """An admin all, others what their own token, and others for their user, have spent."""
     folder = write_crew(tmp_path, {"a": {"is_terminal": True}})
     tokens = {name: name[0] * 24 for name in ("shop", "desk", "boss")}
-    scopes = {"shop": "read+run", "desk": "read+run", "boss": "read+admin"}
+    scopes = {"shop": "read+run", "desk": "read+run", "boss": "read+run+act_as+admin"}
     given = ",".join(f"{name}+{scopes[name]}:{value}" for name, value in tokens.items())
     with serving(folder, CREW_API_TOKENS=given) as server:
         sums = {}
-        for name in ("shop", "shop", "desk"):
+        for name, user in (("shop", "shop"), ("shop", "shop"), ("desk", "desk"), ("boss", "desk")):
             headers = {"Authorization": f"Bearer {tokens[name]}"}
             with client(server, headers=headers) as asking:
-                done = asking.post("/api/crew/run", json={"query": "x"})
+                done = asking.post("/api/crew/run", json={"query": "x", "user_id": user})
                 assert done.json()["cost"] == {"usd": 0.0, "unpriced": 0, "estimated": 0}
         for name in tokens:
             with client(server, headers={"Authorization": f"Bearer {tokens[name]}"}) as asking:
@@ -203,4 +203,8 @@ def test_who_may_see_costs(tmp_path: Path):
                 assert asking.get("/api/crew/costs", params={"since": "x"}).status_code == 400
         with client(server) as nobody:
             assert nobody.get("/api/crew/costs").status_code == 401
-    assert sums == {"shop": {"shop": 2}, "desk": {"desk": 1}, "boss": {"shop": 2, "desk": 1}}
+    assert sums == {
+        "shop": {"shop": 2},
+        "desk": {"desk": 1, "boss": 1},
+        "boss": {"shop": 2, "desk": 1, "boss": 1},
+    }

@@ -77,10 +77,10 @@ def select_sums(wanted: CostQuery) -> tuple[Statement, Sequence[object]]:
     nanos = "coalesce(sum(nanos), 0)"
     text = f"""
     SELECT {chosen}{sums} FROM {table} WHERE {since} >= $1
-        AND ($2::text IS NULL OR user_id = $2) AND ($3::text IS NULL OR owner = $3)
-    {group} HAVING count(*) > 0 ORDER BY {nanos} DESC, {_first(sums)} DESC{_then(columns)} LIMIT $4
+        AND ($2::text IS NULL OR user_id = $2 OR owner = $2)
+    {group} HAVING count(*) > 0 ORDER BY {nanos} DESC, {_first(sums)} DESC{_then(columns)} LIMIT $3
     """  # noqa: S608 # ours
-    return sql(text), (first, wanted.user_id, wanted.owner, wanted.limit)
+    return sql(text), (first, wanted.caller, wanted.limit)
 
 
 def _first(sums: str) -> str:

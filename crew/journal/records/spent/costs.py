@@ -61,9 +61,8 @@ class CostQuery:
     # the first time, as RFC 3339, and its day in the crew's time zone; "": from the beginning
     since: str = ""
     since_day: str = ""
-    # only of this user, of this owner; None: of all
-    user_id: str | None = None
-    owner: str | None = None
+    # only of this token, or for this user; None: of all
+    caller: str | None = None
     # the dearest so many
     limit: int = 1000
 

@@ -18,7 +18,7 @@ BY = "agent,model"
 async def show_costs(request: Request) -> Response:
     """Answer GET /api/crew/costs: sums of what calls of models have cost, the dearest first.
 
-    Without the scope `admin`, of the caller's own token alone.
+    Without the scope `admin`, of the caller's own user and token alone.
     """
     given, services, caller = parse_parameters(request), services_of(request), caller_of(request)
     try:
@@ -26,13 +26,13 @@ async def show_costs(request: Request) -> Response:
     except ValueError as error:
         raise bad_request([("by", str(error))]) from None
     since = length_of(given["since"]) if "since" in given else None
-    owner = None if "admin" in caller.scopes else caller.owner
+    of = None if "admin" in caller.scopes else caller.owner
     found = await cost_report(
         services.runs.store,
         keys,
         services.runs.crew.zone,
         since=since,
-        owner=owner,
+        caller=of,
         top=TOP,
     )
     return JsonResponse(found.document())
