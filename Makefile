@@ -78,6 +78,7 @@ faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart data
 	$(BIN)/python -m tests.faults --postgres --restarts 100 --forgetful
 	$(BIN)/python -m tests.faults.conversations --conversations 200
 	$(BIN)/python -m tests.faults.conversations --conversations 200 --postgres
+	$(BIN)/python -m tests.faults.languages --kills 200
 	$(BIN)/python -m tests.faults --mutants
 
 mutants: $(VENV)/.dev  ## take each defence away, and see that a test goes red

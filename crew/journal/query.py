@@ -12,6 +12,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 # of runs, agents and conversations
 MAX_ID = 128
 ID = rf"^[A-Za-z0-9_-]{{1,{MAX_ID}}}$"
+NO_ID = f"is 1 to {MAX_ID} of the characters A to Z, a to z, 0 to 9, _ and -"
 MAX_USER_ID = 256
 DEFAULT_PRIORITY = 5
 MAX_PRIORITY = 9
@@ -37,7 +38,7 @@ def id_error(text: str) -> str | None:
     """Return why a conversation cannot have this id; None if it can."""
     if re.fullmatch(ID, text) is not None:
         return None
-    return "is 1 to 128 of the characters A to Z, a to z, 0 to 9, _ and -"
+    return NO_ID
 
 
 def user_id_error(text: str) -> str | None:

@@ -19,6 +19,7 @@ import typer
 from crew.config.errors import ConfigurationError
 from crew.errors import CrewError
 from server.cli.exits import Exit, fail, print_problems
+from server.cli.parsing import OnceCommand
 from server.errors import SettingsError
 
 # of what is said of a mistake
@@ -246,9 +247,11 @@ def build(called: Container[str]) -> typer.Typer:
             continue
         found = importlib.import_module(f"server.cli.{module}")
         if hasattr(found, name):
-            app.command(name)(getattr(found, name))
-        else:
-            app.add_typer(found.app, name=name)
+            app.command(name, cls=OnceCommand)(getattr(found, name))
+            continue
+        for one in found.app.registered_commands:
+            one.cls = OnceCommand
+        app.add_typer(found.app, name=name)
     return app
 
 

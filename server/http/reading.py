@@ -9,11 +9,14 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from crew.config.keys.crew_file import CrewSettings
-from server.http.bodies import Body
+from crew.journal.query import ID, NO_ID
+from server.http.bodies import NO_TIME, TIME, Body
 from server.http.errors import HttpProblem, bad_request, client_left
 from server.http.parameters import parse_parameters
 
 B = TypeVar("B", bound=Body)
+# what a pattern asks for, in words
+PATTERNS = {f"^{TIME}$": NO_TIME, ID: NO_ID}
 # parameters beside a body
 NONE: frozenset[str] = frozenset()
 # keys and items of a whole document, and how deep it is nested
@@ -159,5 +162,8 @@ def _message(kind: str, message: str) -> str:
             return "is unknown"
         case "value_error":
             return message.removeprefix("Value error, ")
+        case "string_pattern_mismatch":
+            pattern = message.partition("'")[2].rpartition("'")[0]
+            return PATTERNS.get(pattern, message[:1].lower() + message[1:])
         case _:
             return message[:1].lower() + message[1:]

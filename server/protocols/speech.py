@@ -5,7 +5,7 @@ both are stored together. Of live pieces, what may become a signal is held back.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from crew.journal.wire import RunEvent, Speaker
@@ -62,8 +62,24 @@ class Speech:
             shown = text if said and answer == said else self._cut(answer, event)
             out.append(SettledEvent(event, shown))
         else:
-            out.append(SettledEvent(event, event.content))
+            out.append(SettledEvent(self.swept(event), event.content))
         return out
+
+    def swept(self, event: RunEvent) -> RunEvent:
+        """Return a `gap` with an answer for people; any other event as it is.
+
+        No event says any more which signal ended the run: one at the end of its answer did.
+        """
+        if event.type != "gap" or self.shows_signals:
+            return event
+        result = event.metadata["snapshot"]
+        answer = (result["answer"] or "").rstrip()
+        folded = _folded(answer)
+        acted = max((one for one in self._signals if folded.endswith(one)), key=len, default="")
+        if not acted:
+            return event
+        result = {**result, "answer": answer[: len(answer) - len(acted)].rstrip()}
+        return replace(event, metadata={**event.metadata, "snapshot": result})
 
     def piece(self, event: RunEvent) -> str:
         """Return what may be sent of a live piece, and of those before it."""

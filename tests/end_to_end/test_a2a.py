@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.support.paying_crew import ANN, EVE, TOKENS, crew_at, data_of, paid
 from tests.support.processes import ServerProcess, client, serving, start_server
+from tools.clock import rfc3339
 
 
 def rpc(http: httpx2.Client, method: str, params: Any = None, **more: Any) -> Any:
@@ -127,6 +129,13 @@ def test_tasks(http: httpx2.Client, server: ServerProcess):
     assert [one["id"] for one in rest.json()["tasks"]] == [task["id"]]
     waiting = rpc(http, "ListTasks", {"status": "TASK_STATE_INPUT_REQUIRED"})
     assert [one["id"] for one in waiting["tasks"]] == [asking["id"]]
+    whole = {"contextId": "c.1", "includeArtifacts": True, "historyLength": 9}
+    for one in rpc(http, "ListTasks", whole)["tasks"]:
+        assert one == rpc(http, "GetTask", {"id": one["id"]})
+    at = datetime.fromisoformat(asking["status"]["timestamp"])
+    for moment, found in ((at, []), (at - timedelta(milliseconds=1), [asking["id"]])):
+        wanted = {"status": "TASK_STATE_INPUT_REQUIRED", "statusTimestampAfter": rfc3339(moment)}
+        assert [one["id"] for one in rpc(http, "ListTasks", wanted)["tasks"]] == found
     with client(server, headers={"Authorization": f"Bearer {EVE}"}) as eve:
         assert rpc(eve, "ListTasks", {})["tasks"] == []
         assert rpc(eve, "GetTask", {"id": task["id"]})["code"] == -32001

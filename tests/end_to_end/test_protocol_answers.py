@@ -50,13 +50,21 @@ def test_calls_of_one_id(tmp_path: Path):
         ]
         twice = {"threadId": "t1", "runId": "r2", "resume": [resume[0], resume[0]]}
         assert http.post("/agui", json=twice).status_code == 400
-        assert agui(http, "", "r3", resume=resume)[-1]["result"] == "all done"
+        frames = agui(http, "", "r3", resume=resume)
+        assert frames[-1]["result"] == "all done"
+        # both results are of members, which begin before and end after them
+        results = [one for one in frames if one["type"] == "TOOL_CALL_RESULT"]
+        members = [one["subagentRunId"] for one in results]
+        assert len(set(members)) == 2
+        for kind in ("SUBAGENT_STARTED", "SUBAGENT_FINISHED"):
+            found = [one["subagentRunId"] for one in frames if one["type"] == kind]
+            assert sorted(found) == sorted(members)
         assert paid(tmp_path) == ["bob"]
         # and by responses
         asked = openai_of(server).responses.create(model="test-crew", input="go")
         requests = [one for one in asked.output if one.type == "mcp_approval_request"]
         assert len({one.id for one in requests}) == 2
-        yes: Any = [
+        yes: list[Any] = [
             {
                 "type": "mcp_approval_response",
                 "approval_request_id": one.id,
@@ -64,8 +72,29 @@ def test_calls_of_one_id(tmp_path: Path):
             }
             for one in requests
         ]
-        done = openai_of(server).responses.create(model="test-crew", input=yes)
+        wrong: Any = {**yes[0], "approval_request_id": f"{yes[0]['approval_request_id']}x"}
+        with pytest.raises(openai.BadRequestError, match="that there was not"):
+            openai_of(server).responses.create(model="test-crew", input=[*yes, wrong])
+        words: Any = {"role": "user", "content": "as I said"}
+        answered = openai_of(server).responses.with_raw_response.create(
+            model="test-crew", input=[*yes, words]
+        )
+        assert answered.headers["x-crew-ignored"] == "input.message"
+        done = answered.parse()
         assert done.output_text == "all done"
+        # what was denied has not begun, and has a result too
+        ended = [one for one in done.output if one.type == "mcp_call"]
+        assert {(one.status, one.arguments) for one in ended} == {
+            ("failed", '{"to":"bob"}'),
+            ("completed", '{"to":"carl"}'),
+        }
+        # the same again, as clients repeat it, with new words: a new run
+        new = openai_of(server).responses.with_raw_response.create(
+            model="test-crew", input=[*yes, {"role": "assistant", "content": "all done"}, words]
+        )
+        assert new.headers["x-crew-ignored"] == "input.mcp_approval_response"
+        (_, *more) = [one for one in new.parse().output if one.type == "mcp_approval_request"]
+        assert len(more) == 1
         assert paid(tmp_path) == ["bob", "carl"]
 
 

@@ -94,7 +94,8 @@ def start_server(
     names = [key for key in os.environ if key.startswith("COVERAGE_") and is_measured]
     environment |= {key: os.environ[key] for key in names}
     whole = clean_environment(**environment)
-    words = [command, str(folder), "--port", "0", *map(str, options)]
+    port = [] if "--port" in options else ["--port", "0"]
+    words = [command, str(folder), *port, *map(str, options)]
     process: subprocess.Popen[str] | ForkedProcess
     with log.open("w") as out, Path(os.devnull).open() as nothing:
         if can_be_forked(environment) and not under:

@@ -1,4 +1,4 @@
-"""Tasks of rows, newest first."""
+"""Lists of tasks, newest first."""
 
 import re
 from datetime import datetime
@@ -9,12 +9,16 @@ from starlette.requests import Request
 from crew.journal.query import ID
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import RunRow
+from crew.journal.store import RunStore
+from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.services import services_of
 from server.protocols.a2a.fold import STATES
-from server.protocols.a2a.parts import USER, name_in, write_message
+from server.protocols.a2a.parts import name_in
 from server.protocols.a2a.problems import INVALID_PARAMS, A2aError
+from server.protocols.a2a.stored import context_of, folded
+from tools.clock import rfc3339
 
 MAX_PAGE, PAGE = 100, 50
 # so many are counted; of more it is said that there are so many
@@ -53,19 +57,21 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
     if state is None or status is not None:
         wanted = _filter(request, status, name_in(params, "contextId"))
         store, moment = services_of(request).runs.store, _moment(since) if since else None
-        total = sum(_is_since(row, moment) for row in await store.rows(wanted, MAX_COUNTED))
+        counted = await store.rows(wanted, MAX_COUNTED)
+        total = len([row for row in counted if await _is_since(store, row, moment)])
         after = token
         while len(rows) <= size:
             found = await store.rows(wanted, MAX_PAGE, after)
-            rows += [row for row in found if _is_since(row, moment)]
+            rows += [row for row in found if await _is_since(store, row, moment)]
             if len(found) < MAX_PAGE:
                 break
             after = found[-1].run_id
     if not rows and token is None and (own := await _own_context(request, params, status)):
         rows, total = [own], 1
     page = rows[:size]
+    folds = [await folded(request, row) for row in page]
     return {
-        "tasks": [task_of(row, history, artifacts=with_artifacts) for row in page],
+        "tasks": [fold.task(history, artifacts=with_artifacts) for fold in folds],
         "nextPageToken": page[-1].run_id if len(rows) > size else "",
         "pageSize": size,
         "totalSize": total,
@@ -80,8 +86,15 @@ def _moment(text: str) -> datetime:
         raise A2aError(INVALID_PARAMS, f"statusTimestampAfter: {error}") from None
 
 
-def _is_since(row: RunRow, moment: datetime | None) -> bool:
-    return moment is None or datetime.fromisoformat(row.ended_at or row.started_at) > moment
+async def _is_since(store: RunStore, row: RunRow, moment: datetime | None) -> bool:
+    """Return whether the state of a task is of a later moment; one at work changes all the time."""
+    if moment is None:
+        return True
+    at = rfc3339(store.now()) if row.ended_at is None else row.ended_at
+    if row.pause_seq is not None:
+        paused = await store.records(row.run_id, row.pause_seq - 1, 1)
+        at = RunEvent.of_record(paused[0]).timestamp if paused else row.started_at
+    return datetime.fromisoformat(at) > moment
 
 
 async def _own_context(request: Request, params: dict[str, Any], status: Any) -> RunRow | None:
@@ -102,25 +115,6 @@ def _filter(request: Request, status: Any, context: str | None) -> RunFilter:
     if services.runs.crew.config.conversations is not None:
         return RunFilter(status, owner, conversation_id=context)
     return RunFilter(status, owner, source_name=context)
-
-
-def context_of(row: RunRow) -> str:
-    """Return the context of a task: the conversation, or what the client calls it."""
-    return row.conversation_id or row.source_name or row.run_id
-
-
-def task_of(row: RunRow, history: int, *, artifacts: bool) -> dict[str, Any]:
-    """Return a task as lists have it."""
-    context = context_of(row)
-    status = {"state": STATES[row.status], "timestamp": row.ended_at or row.started_at}
-    task: dict[str, Any] = {"id": row.run_id, "contextId": context, "status": status}
-    if artifacts and row.status == "completed" and row.answer:
-        parts = [{"text": row.answer}]
-        task["artifacts"] = [{"artifactId": "answer", "name": "answer", "parts": parts}]
-    if history:
-        id_ = row.request_id or f"{row.run_id}:0"
-        task["history"] = [write_message(id_, USER, row.run_id, context, {"text": row.query})]
-    return task
 
 
 def read_number(params: dict[str, Any], name: str, default: int, least: int, most: int) -> int:

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Callable
-from contextlib import aclosing
 from typing import Any
 
 from pydantic_core import to_json
@@ -24,7 +23,7 @@ from server.http.requests import ResumeRequest, RunRequest, answer_of_body, refu
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.a2a.fold import ENDED, STATES, TaskFold
-from server.protocols.a2a.listing import MAX_HISTORY, context_of, read_number
+from server.protocols.a2a.listing import MAX_HISTORY, read_number
 from server.protocols.a2a.parts import name_in, read_parts
 from server.protocols.a2a.problems import (
     INVALID_PARAMS,
@@ -35,9 +34,10 @@ from server.protocols.a2a.problems import (
     UNSUPPORTED,
     A2aError,
 )
+from server.protocols.a2a.stored import context_of, fold_of, folded
 from server.protocols.answers import resume_with
 from server.protocols.clients import ClientWords, begin_once, start_from
-from server.protocols.folds import FoldedForm, Frame, fold_to_end, speech_of, stream_of
+from server.protocols.folds import FoldedForm, Frame, fold_to_end, stream_of
 
 # makes bytes of a stream's response, and of an error that ends it
 WriteResult = Callable[[dict[str, Any]], bytes]
@@ -74,14 +74,11 @@ async def send_message(request: Request, params: dict[str, Any]) -> dict[str, An
     history = _history(config)
     started = await _start(request, params)
     row = await services_of(request).runs.row(started.run_id)
-    fold = _fold(request, row)
     if at_once:
-        await _fold_stored(request, row, fold)
-    else:
-        ended = await fold_to_end(request, started, fold)
-        if isinstance(ended, Response):
-            return ended
-    return {"task": fold.task(history)}
+        return {"task": (await folded(request, row)).task(history)}
+    fold = fold_of(request, row)
+    ended = await fold_to_end(request, started, fold)
+    return ended if isinstance(ended, Response) else {"task": fold.task(history)}
 
 
 async def stream_message(
@@ -91,7 +88,7 @@ async def stream_message(
     _history(_configuration(params))
     started = await _start(request, params)
     row = await services_of(request).runs.row(started.run_id)
-    form = _form(_fold(request, row), started.before, write, fail)
+    form = _form(fold_of(request, row), started.before, write, fail)
     return stream_of(request, started.run_id, started.before, form, deltas=False)
 
 
@@ -99,10 +96,7 @@ async def get_task(request: Request, params: dict[str, Any]) -> dict[str, Any]:
     """Return a task as it is now."""
     require(request, "read")
     history = _history(params)
-    row = await _row(request, params)
-    fold = _fold(request, row)
-    await _fold_stored(request, row, fold)
-    return fold.task(history)
+    return (await folded(request, await _row(request, params))).task(history)
 
 
 async def cancel_task(request: Request, params: dict[str, Any]) -> dict[str, Any]:
@@ -117,9 +111,7 @@ async def cancel_task(request: Request, params: dict[str, Any]) -> dict[str, Any
         raise A2aError(NOT_CANCELABLE, str(error)) from None
     await services.auditor.record(request, "cancel", row.run_id)
     await services.runs.outcome(row.run_id)
-    fold = _fold(request, row)
-    await _fold_stored(request, row, fold)
-    return fold.task()
+    return (await folded(request, row)).task()
 
 
 async def subscribe(
@@ -131,7 +123,7 @@ async def subscribe(
     row = await _row(request, params)
     if STATES[row.status] in ENDED:
         raise A2aError(UNSUPPORTED, f"task {row.run_id} has ended; GetTask has it")
-    fold, newest = _fold(request, row), await services_of(request).runs.last_seq(row.run_id)
+    fold, newest = fold_of(request, row), await services_of(request).runs.last_seq(row.run_id)
     form = _form(fold, newest, write, fail, head=lambda: write({"task": fold.task()}))
     return stream_of(request, row.run_id, newest, form, deltas=False, ends=False)
 
@@ -150,17 +142,6 @@ def _form(
         return fail(A2aError(UNAVAILABLE, text))
 
     return FoldedForm(fold, after, write_frame, fail_stream, head)
-
-
-def _fold(request: Request, row: RunRow) -> TaskFold:
-    crew = services_of(request).runs.crew
-    return TaskFold(row.run_id, context_of(row), row.query, speech_of(crew))
-
-
-async def _fold_stored(request: Request, row: RunRow, fold: TaskFold) -> None:
-    async with aclosing(services_of(request).runs.stored(row.run_id)) as events:
-        async for event in events:
-            fold.add(event)
 
 
 def _configuration(params: dict[str, Any]) -> dict[str, Any]:

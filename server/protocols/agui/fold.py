@@ -151,8 +151,14 @@ class AguiFold:
                 return []
             self._steps.append(data["agent_id"])
             return [{"type": "STEP_STARTED", "stepName": data["agent_id"]}]
+        return self._start_subagent(event)
+
+    def _start_subagent(self, event: RunEvent) -> list[dict[str, Any]]:
+        """Begin a member, a task's worker, or an agent as a tool, if it has not begun."""
+        who = event.speaker
         if who in self._subagents:
             return []
+        name = ":".join(one for one in (who[0], *who[2:]) if one)
         self._subagents[who] = f"{self.run_id}:{name}:{event.seq}"
         made = {"type": "SUBAGENT_STARTED", "subagentRunId": self._subagents[who]}
         made["name"] = event.agent
@@ -200,6 +206,8 @@ class AguiFold:
         name = self._calls.get((who, data["call_id"]))
         if name is None:
             return made
+        # behind a pause it is the first that is heard of a member again
+        made += self._start_subagent(event) if is_part(who) else []
         content = {"toolCallId": name, "content": data["output"], "role": "tool"}
         message = {"id": f"{name}:result", **content}
         self.messages.append(self._by(who, message))

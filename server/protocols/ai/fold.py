@@ -42,8 +42,9 @@ class AiFold:
         if event.seq is None:
             return [Frame(None, one) for one in self._live(event)]
         if event.type == "gap":
-            begun, *end = in_place_of_gap(event)
-            lost = Frame(event.seq, self._data(event))
+            swept = self.speech.swept(event)
+            begun, *end = in_place_of_gap(swept)
+            lost = Frame(event.seq, self._data(swept))
             return [*self.add(begun), lost, *(made for one in end for made in self.add(one))]
         out = []
         for settled, text in self.speech.settle(event):

@@ -62,7 +62,9 @@ class ChatFold:
             piece = self.speech.answer_piece(event, self.live)
             return self._say(None, piece)
         if event.type == "gap":
-            return [made for one in in_place_of_gap(event) for made in self.add(one)]
+            return [
+                made for one in in_place_of_gap(self.speech.swept(event)) for made in self.add(one)
+            ]
         out = []
         for settled, text in self.speech.settle(event):
             out += self._of(settled, text)

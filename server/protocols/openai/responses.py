@@ -16,7 +16,7 @@ from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.errors import HttpProblem, bad_request
 from server.http.openapi.parameters import query_parameter
-from server.http.requests import ResumeRequest, RunRequest, refuse_head
+from server.http.requests import RunRequest, refuse_head
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
@@ -45,7 +45,7 @@ from server.protocols.openai.shape import (
     refuse_fields,
     require_model,
 )
-from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
+from server.protocols.pauses import CallReply, PauseCall, answer_with, parse_place, pause_calls
 
 READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation", "metadata"})
 REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}
@@ -62,13 +62,21 @@ async def create_response(request: Request) -> Response | EventStream:
     streams = data.get("stream") or False
     if not isinstance(streams, bool):
         raise bad_request([("stream", "is true or false")])
-    heard, approvals = _heard(request, data.get("input"))
+    heard, approvals, has_words_behind = _heard(request, data.get("input"))
     heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
     if heard.messages:
         refuse_chore(heard.messages[-1][1])
 
     async def decide() -> tuple[RunRequest, Source | None]:
-        return await _asked(request, data, heard, approvals, deltas=streams)
+        if approvals:
+            replies = await _approved(request, approvals)
+            if not has_words_behind or await _waits_for(request, replies[0].call):
+                heard.ignored += ["input.message"] if has_words_behind else []
+                answer = answer_with(replies, caller_of(request), deltas=streams)
+                return resume_with(request, replies[0].call.run_id, answer), None
+            # what the client repeats of before
+            heard.ignored.append("input.mcp_approval_response")
+        return await _asked(request, data, heard, deltas=streams)
 
     started = await begin_once(request, data, decide)
     fold = _fold(request, started.run_id, model)
@@ -201,19 +209,28 @@ async def _fold_stored(request: Request, run_id: str, begun: int, fold: Response
                 return
 
 
-def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
-    """Return the messages of an input, and its answers to approval requests."""
+def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, Any]], bool]:
+    """Return the messages of an input, its last answers to approvals, and if words stand behind."""
     if isinstance(given, str):
-        return ClientWords([("user", given)] if given else []), []
+        return ClientWords([("user", given)] if given else []), [], False
     if not isinstance(given, list):
         raise bad_request([("input", "is a text, or a list of items")])
-    messages, approvals, others = [], [], []
+    messages: list[Any] = []
+    approvals: list[dict[str, Any]] = []
+    others: list[str] = []
+    has_words_behind = False
     for place, item in enumerate(given):
         kind = item.get("type", "message") if isinstance(item, dict) else None
         if kind == "message":
             messages.append(item)
+            has_words_behind = True
         elif kind == "mcp_approval_response":
+            if has_words_behind and approvals:
+                # of an earlier response
+                others.append(f"input.{kind}")
+                approvals = []
             approvals.append(item)
+            has_words_behind = False
         elif kind is None:
             raise bad_request([(f"input[{place}]", "must be an item")])
         else:
@@ -221,20 +238,17 @@ def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, An
             others.append(f"input.{str(kind)[:40]}")
     heard = hear(request, messages, "input")
     heard.ignored += others
-    return heard, approvals
+    return heard, approvals, has_words_behind
 
 
 async def _asked(
     request: Request,
     data: dict[str, Any],
     heard: ClientWords,
-    approvals: list[dict[str, Any]],
     *,
     deltas: bool,
 ) -> tuple[RunRequest, Any]:
-    """Return what a request asks: an answer to a pause, or a new run with what went before."""
-    if approvals:
-        return await _approved(request, approvals, deltas=deltas), None
+    """Return what words ask: an answer to a pause, or a new run with what went before."""
     given = data.get("conversation")
     conversation = given.get("id") if isinstance(given, dict) else given
     if conversation is not None and not isinstance(conversation, str):
@@ -286,10 +300,14 @@ async def _before(request: Request, run_id: str) -> list[tuple[str, str]]:
     return [*history, ("user", row.query), *said, *answer]
 
 
-async def _approved(
-    request: Request, approvals: list[dict[str, Any]], *, deltas: bool
-) -> ResumeRequest:
-    """Return the answer to the approval requests of one pause."""
+async def _waits_for(request: Request, call: PauseCall) -> bool:
+    """Return whether the run of a call still waits in its pause."""
+    row = await own_run(request, call.run_id)
+    return row.status == "paused" and row.pause_seq == call.seq
+
+
+async def _approved(request: Request, approvals: list[dict[str, Any]]) -> list[CallReply]:
+    """Return the answers to the approval requests of one pause; raises HttpProblem."""
     by_id: dict[str, dict[str, Any]] = {}
     places = set()
     for one in approvals:
@@ -310,9 +328,10 @@ async def _approved(
     asked = pause_calls(run_id, pause, "")
     if missing := [one.key for one in asked if one.key not in by_id]:
         raise bad_request([("input", f"must answer all approval requests; missing: {missing[0]}")])
-    replies = [
+    if unknown := by_id.keys() - {one.key for one in asked}:
+        text = f"answers an approval request that there was not: {min(unknown)}"
+        raise bad_request([("input", text)])
+    return [
         CallReply(one, by_id[one.key]["approve"], reason=str(by_id[one.key].get("reason") or ""))
         for one in asked
     ]
-    answer = answer_with(replies, caller_of(request), deltas=deltas)
-    return resume_with(request, run_id, answer)

@@ -87,8 +87,9 @@ class ResponsesFold:
         # of the segment: its first event, and how many messages it has begun
         self._begun, self._messages = 1, 0
         self._pause: RunEvent | None = None
-        # by call: its place in the output, and the item
+        # by call of the segment: its place in the output, and the item; and what it was asked with
         self._calls: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}
+        self._asked: dict[tuple[Any, ...], Any] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
@@ -96,7 +97,9 @@ class ResponsesFold:
             piece = self.speech.answer_piece(event, self.live)
             return self._frames(None, self._say(piece)) if piece else []
         if event.type == "gap":
-            return [made for one in in_place_of_gap(event) for made in self.add(one)]
+            return [
+                made for one in in_place_of_gap(self.speech.swept(event)) for made in self.add(one)
+            ]
         out = []
         for settled, text in self.speech.settle(event):
             if settled.seq != self._seq:
@@ -122,9 +125,11 @@ class ResponsesFold:
                 # from here on pieces may come, wherever a client comes back
                 return [*self._release(), *self._open_message()]
             case "agent_response" if is_part(who):
+                self._note_calls(event)
                 self.speech.rest(who, text)
                 return self._think(event, text)
             case "agent_response":
+                self._note_calls(event)
                 made = self._release()
                 self._held, self._held_text = event, text
                 return made
@@ -146,6 +151,7 @@ class ResponsesFold:
 
     def _start(self, event: RunEvent) -> list[ItemEvent]:
         self._held = self._pause = None
+        self._calls = {}
         self._message, data = "", event.metadata
         self._begun, self._messages = event.seq or 1, 0
         known = {"run_id": self.run_id, "crew": data["crew"]}
@@ -189,9 +195,13 @@ class ResponsesFold:
         item = reasoning_item(id_, text)
         return self._placed(self._add(item), reasoning_events(item))
 
+    def _note_calls(self, event: RunEvent) -> None:
+        for one in event.metadata["tool_calls"]:
+            self._asked[*event.speaker, one["call_id"]] = one["arguments"]
+
     def _start_call(self, event: RunEvent) -> list[ItemEvent]:
         data, key = event.metadata, (*event.speaker, event.metadata["call_id"])
-        arguments = to_json(data.get("arguments", {})).decode()
+        arguments = to_json(data.get("arguments", self._asked.get(key, {}))).decode()
         id_ = f"mcp_{self.run_id}_{event.seq}_{data['call_id']}"
         if not self.thinks or key in self._calls:
             return []
@@ -208,10 +218,13 @@ class ResponsesFold:
             id_ = f"rs_mcp_{self.run_id}_{event.seq}_{data['call_id']}"
             mark = "✓" if succeeded else "✗"
             return self._reason(id_, f"{mark} {data['tool']}: {output[:MAX_SHOWN]}")
-        if key not in self._calls:
+        if not self.thinks:
             return []
+        # what is denied, or known already, has not begun; nor has it in this segment if it was
+        # decided by hand
+        begun = [] if key in self._calls else self._start_call(event)
         place, item = self._calls.pop(key)
-        return self._placed(place, call_end(item, output, succeeded=succeeded))
+        return [*begun, *self._placed(place, call_end(item, output, succeeded=succeeded))]
 
     def _open_message(self) -> list[ItemEvent]:
         """Begin the message with the answer, if it has not begun."""

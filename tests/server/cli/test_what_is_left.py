@@ -1,4 +1,4 @@
-"""What commands leave: of an erased user, of half a price, of files that lead elsewhere."""
+"""What commands leave: of an erased user, half a price, files that lead elsewhere, words twice."""
 
 import os
 from pathlib import Path
@@ -61,3 +61,36 @@ def test_documents_that_lead_out_of_their_folder(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.txt")
     ended = crew("documents", folder, "add", "-c", "papers", "--user", "ann", tmp_path / "pipe.txt")
     assert (ended.returncode, "pipe.txt is no file" in ended.stderr) == (1, True), ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("delete", "--before", "2026-01-01", "--before", "2027-01-01", "--yes"), "--before"),
+        (("runs", "--limit", "3", "--limit=4"), "--limit"),
+        (("token", "list", "--file", "x", "--file", "y"), "--file"),
+    ],
+)
+def test_an_option_that_is_given_twice(words: tuple[str, ...], option: str):
+    """Is refused: the last one would win silently."""
+    ended = crew(*words)
+    assert ended.returncode == 2
+    assert f"{option} is given 2 times, and takes one value" in ended.stderr
+
+
+def test_a_folder_in_the_place_of_an_answer(tmp_path: Path):
+    """Is no answer of a person: where it belongs is said."""
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    for words in (("last", folder), ("last", folder, "yes")):
+        ended = crew("answer", *words, "--decision", "approve")
+        assert ended.returncode == 2
+        said = " ".join(ended.stderr.replace("│", " ").split())
+        assert "is a crew's folder, which comes behind the text" in said
+
+
+def test_a_time_that_is_none(tmp_path: Path):
+    """Has no pattern in its message."""
+    folder = write_crew(tmp_path / "crew", {"a": {"is_terminal": True}})
+    assert crew("run", folder, "x").returncode == 0
+    ended = crew("delete", folder, "--before", "tomorrow", "--yes")
+    assert "filter.until: is a time like 2026-01-31T09:30:00Z" in ended.stderr

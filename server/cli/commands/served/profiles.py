@@ -5,11 +5,13 @@ import os
 import shlex
 import sys
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
+from crew.config.files.sources import CREW_FILE
 from crew.journal.query import Decision
 from server.cli.exits import HERE, Exit, fail, say_none
 from server.cli.playing.answers import answer_of, parse_call_decision
@@ -132,6 +134,10 @@ def answer(
 
     Example: [bold]crew answer last "two people, at eight" examples/pausing[/]
     """
+    if text and _has_crew(Path(text)) and not (folder and _has_crew(folder)):
+        words = f"{text} is a crew's folder, which comes behind the text"
+        remedy = f'crew answer {run_id} "" {text} --decision approve'
+        raise typer.BadParameter(f"{words}: {remedy}", param_hint="TEXT")
     decisions = tuple(parse_call_decision(one) for one in calls or ())
     if text is None and decision is None and not decisions:
         raise typer.BadParameter("give it in words, or a --decision", param_hint="TEXT")
@@ -141,6 +147,10 @@ def answer(
         answer_served(target, run_id, said, as_lines=as_lines)
     local = importlib.import_module("server.cli.playing.local_runs")
     local.answer_here(folder or HERE, run_id, said, as_lines=as_lines)
+
+
+def _has_crew(folder: Path) -> bool:
+    return (folder / CREW_FILE).is_file()
 
 
 def open(  # the name of the command
