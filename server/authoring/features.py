@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.endpoint import BUILTINS
 from agents.prompt import VARIABLE as PLACEHOLDER
 from agents.prompt import VARIABLES, parse_output_name
 from crew.config.explanations import explanations
@@ -14,7 +15,7 @@ from crew.config.fixes import certain_edits, fix
 from crew.config.problems import Problem
 from server.authoring.folders import CrewView
 from server.authoring.names import Named, NameKind, names_of, role_of
-from server.authoring.places import context_at, token_at
+from server.authoring.places import QUOTES, context_at, token_at
 from server.authoring.shapes import explained, file_kind, keys_at, values_at
 
 NEW_AGENT = "id: {0}\nname: {0}\nrole: {0}\nsystem_prompt: |\n  You are {0}.\n"
@@ -26,6 +27,10 @@ GIVEN = {
     "today": "the date of the run, in `settings.timezone`",
 }
 MAX_SHOWN = 300
+# keys of what may also be a group
+LEADING = frozenset({"target", "next_agent", "on_wait_timeout", "defaults", "path"})
+# of a prompt: the beginning of a variable
+OPENED = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)?$")
 # what is written in quotes: a bracket would begin a list
 QUOTED = re.compile(r"[\[\]{}:#,&*!|>'\"%@`]")
 
@@ -68,7 +73,36 @@ class Action:
 
 
 def hover(view: CrewView, file: str, line: int, column: int) -> str:
-    """Return what stands at a place, as Markdown; "" where nothing is known."""
+    """Return what stands at a place, and what is wrong there, as Markdown; "": nothing is known."""
+    problems = problems_at(view, file, line, column)
+    wrong = [f"`{one.code}`: {explanation(one.code)}" for one in problems]
+    return "\n\n---\n\n".join(filter(None, [_meaning(view, file, line, column), *wrong]))
+
+
+def problems_at(view: CrewView, file: str, line: int, column: int) -> list[Problem]:
+    """Return the problems of the word at a place."""
+    document = view.documents.get(file)
+    lines = document.text.splitlines() if document is not None else []
+    text = lines[line - 1] if line <= len(lines) else ""
+    return [
+        one
+        for one in view.problems
+        if (one.file, one.line) == (file, line)
+        and one.column <= column <= end_of_word(text, one.column)
+    ]
+
+
+def end_of_word(line: str, column: int) -> int:
+    """Return the column behind the word that begins at a column."""
+    rest = line[column - 1 :]
+    if rest[:1] in QUOTES:
+        close = rest.find(rest[0], 1)
+        return column + close + 1 if close > 0 else column + len(rest)
+    word = len(rest) - len(rest.lstrip("".join(set(rest) - set(" \t,:}]#"))))
+    return column + max(1, word)
+
+
+def _meaning(view: CrewView, file: str, line: int, column: int) -> str:
     document, kind = view.documents.get(file), file_kind(file)
     if document is None or kind is None:
         return ""
@@ -168,6 +202,13 @@ def offers(view: CrewView, file: str, text: str, line: int, column: int) -> Iter
     kind = file_kind(file)
     if kind is None:
         return
+    lines = text.split("\n")
+    before = lines[line - 1][: column - 1] if line <= len(lines) else ""
+    if kind == "agent" and (opened := OPENED.search(before)) is not None:
+        for name in VARIABLES:
+            value = variable_text(view, file, name)
+            yield Offer(name, f"{name}}}}}", "value", "", value, opened[1] or "")
+        return
     at = context_at(text, line, column)
     if at.key is not None:
         yield from _values(view, kind, (*at.path, at.key), at.written)
@@ -191,7 +232,7 @@ def _values(
         yield Offer(value, value, "value", "", "", written)
     role = role_of(kind, path, is_key=False)
     names = list(_names(view, role))
-    if role == "agent" and "target" in path:
+    if role == "agent" and not LEADING.isdisjoint(path):
         names += _names(view, "group")
     for name in names:
         insert = f'"{name}"' if QUOTED.search(name) else name
@@ -205,6 +246,9 @@ def _names(view: CrewView, kind: NameKind | None) -> list[str]:
             return list(files.agent_files)
         case "tool":
             return [*files.tools, *(one for one in view.checked.tools.by_name)]
+        case "provider":
+            made = (one.name for one in names_of(view) if one.kind == kind)
+            return list(dict.fromkeys([*made, *BUILTINS]))
         case None:
             return []
     return list(dict.fromkeys(one.name for one in names_of(view) if one.kind == kind))
@@ -216,7 +260,8 @@ def actions(view: CrewView, file: str, first: int, last: int) -> Iterator[Action
     for edit in certain_edits(view.sources):
         if edit.file == file and first <= edit.line <= last:
             change = TextEdit(file, edit.line, edit.column, edit.column + len(edit.old), edit.new)
-            problem = next((one for one in here if one.line == edit.line), None)
+            found = problems_at(view, file, edit.line, edit.column)
+            problem = found[0] if found else None
             yield Action(f"Write {edit.new.strip()}", (change,), None, problem)
     for problem in here:
         if problem.code == "missing-agent":

@@ -19,7 +19,66 @@ ITEM = 0
 Pattern = tuple[tuple[str | int, ...], bool, NameKind, bool]
 # of routing, by agent
 BY_AGENT = ("signals", "outputs", "defaults", "agent_behaviors")
+# what a rehearsal, a case of it, and the defaults of a file may name
+_CASES: tuple[tuple[str | int, ...], ...] = (
+    ("rehearsals", ITEM),
+    ("rehearsals", ITEM, "cases", ITEM),
+    ("defaults",),
+)
+_OF_CASE: tuple[Pattern, ...] = (
+    (("query", "agent"), False, "agent", False),
+    (("says", ANY), True, "agent", False),
+    (("says", ANY, ITEM, "calls", ITEM), False, "tool", False),
+    (("says", ANY, ITEM, "calls", ITEM, "tool"), False, "tool", False),
+    (("returns", ANY), True, "tool", False),
+    (("faults", ITEM, "tool"), False, "tool", False),
+    (("faults", ITEM, "changes"), False, "tool", False),
+    (("faults", ITEM, "model"), False, "agent", False),
+)
+_EXPECTED: tuple[tuple[str | int, ...], ...] = (
+    *((*case, "expect") for case in _CASES),
+    *((*case, "turns", ITEM, "expect") for case in _CASES),
+    ("invariants", ITEM, "always"),
+)
+_OF_EXPECTED: tuple[Pattern, ...] = (
+    (("path", ITEM), False, "agent", False),
+    (("path", ITEM, ANY), True, "agent", False),
+    (("calls", ITEM), False, "tool", False),
+    (("calls", ITEM, "tool"), False, "tool", False),
+    (("calls", ITEM, "after"), False, "tool", False),
+    (("calls", ITEM, "only", ITEM), False, "tool", False),
+    (("calls", ITEM, "agent"), False, "agent", False),
+    (("pauses", ITEM, "agent"), False, "agent", False),
+    (("pauses", ITEM, "calls", ITEM), False, "tool", False),
+    (("asked", ANY), True, "agent", False),
+    (("asked", ANY, "tools", ITEM), False, "tool", False),
+    (("output", ANY), True, "agent", False),
+)
+_OCCURRENCES: tuple[tuple[str | int, ...], ...] = (
+    *((*expected, "never", ITEM) for expected in _EXPECTED),
+    ("invariants", ITEM, "never"),
+    ("invariants", ITEM, "when"),
+)
+_OF_OCCURRENCE: tuple[Pattern, ...] = (
+    (("call",), False, "tool", False),
+    (("agent",), False, "agent", False),
+)
+
+
+def _below(
+    places: tuple[tuple[str | int, ...], ...], patterns: tuple[Pattern, ...]
+) -> Iterator[Pattern]:
+    for place in places:
+        for path, is_key, kind, is_made in patterns:
+            yield (*place, *path), is_key, kind, is_made
+
+
 PATTERNS: dict[str, tuple[Pattern, ...]] = {
+    "rehearsal": (
+        *_below(_CASES, _OF_CASE),
+        *_below(_EXPECTED, _OF_EXPECTED),
+        *_below(_OCCURRENCES, _OF_OCCURRENCE),
+    ),
     "crew": (
         (("entry_point",), False, "agent", False),
         (("agents", ITEM), False, "agent", False),
@@ -91,6 +150,7 @@ def role_of(kind: str, path: YamlPath, *, is_key: bool) -> NameKind | None:
 def names_of(view: CrewView) -> Iterator[Named]:
     """Yield all names of a crew, where they stand."""
     groups = set(view.checked.files.crew.routing.parallel_groups) if view.checked.files.crew else ()
+    agents = view.checked.files.agent_files
     for file, document in view.documents.items():
         if (kind := file_kind(file)) is None:
             continue
@@ -101,10 +161,17 @@ def names_of(view: CrewView) -> Iterator[Named]:
                     if of_key != is_key or not _fits(pattern, path):
                         continue
                     token = token_of(document, path, lines, is_key=is_key)
-                    if token is not None:
-                        is_group = named == "agent" and token.text in groups
-                        role: NameKind = "group" if is_group else named
-                        yield Named(role, token.text, file, token.line, token.column, is_made)
+                    if token is None:
+                        continue
+                    # in rehearsals one of its tasks may stand behind an agent
+                    name = token.text.partition("/")[0] if kind == "rehearsal" else token.text
+                    is_group = named == "agent" and name in groups
+                    is_agent = named == "agent" and not is_group
+                    if kind == "rehearsal" and is_agent and name not in agents:
+                        # a step such as `end`, a helper, a provider
+                        continue
+                    role: NameKind = "group" if is_group else named
+                    yield Named(role, name, file, token.line, token.column, is_made)
     yield from _signals_in_texts(view)
 
 
@@ -114,7 +181,7 @@ def _signals_in_texts(view: CrewView) -> Iterator[Named]:
     rules = crew.routing.signals.values() if crew is not None else ()
     signals = {one.signal for found in rules for one in found}
     for file, document in view.documents.items():
-        if file_kind(file) in ("agent", "script"):
+        if file_kind(file) in ("agent", "script", "rehearsal"):
             for signal in signals:
                 yield from signal_places(document, file, signal)
 

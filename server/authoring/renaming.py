@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crew.config.files.sources import ENDINGS, drafted
+from crew.config.files.sources import ENDINGS
 from crew.journal.query import ID
 from server.authoring.features import QUOTED, TextEdit, references
-from server.authoring.folders import CrewView, view_sources
+from server.authoring.folders import CrewView, view_changed
 from server.authoring.names import Named, signal_places
 
 RENAMED = ("agent", "signal")
@@ -45,10 +45,10 @@ def _require_right(view: CrewView, made: Renaming) -> None:
         for edit in sorted(edits, key=lambda one: (one.line, one.column), reverse=True):
             line = lines[edit.line - 1]
             lines[edit.line - 1] = line[: edit.column - 1] + edit.text + line[edit.end - 1 :]
-        changed[moved if file == old else file] = "".join(lines).encode()
+        changed[moved if file == old else file] = "".join(lines)
     errors = [one for one in view.problems if one.severity == "error"]
     known = {(one.code, moved if one.file == old else one.file) for one in errors}
-    after = view_sources(drafted(view.sources, changed, {old} if old else ()))
+    after = view_changed(view, changed, {old} if old else ())
     for one in after.problems:
         if one.severity == "error" and (one.code, one.file) not in known:
             raise RenameRefused(f"then {one.file}:{one.line} says: {one.message}")

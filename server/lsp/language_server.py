@@ -3,7 +3,7 @@
 import asyncio
 import importlib.metadata
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from crew.config.problems import Problem
-from server.authoring.features import TextEdit
+from server.authoring.features import TextEdit, end_of_word
 from server.authoring.folders import CrewView, crew_folder, view_crew
 from server.authoring.names import Named
 from server.authoring.shapes import file_kind
@@ -64,6 +64,12 @@ class CrewLanguageServer(LanguageServer):
         """Check the crew of a file once the editor is quiet."""
         if (found := self.place_of(uri)) is not None:
             self._check_later(found[0])
+            return
+        path = Path(to_fs_path(uri) or "")
+        for folder in [one for one in self.shown if path.is_relative_to(one)]:
+            if crew_folder(path) != folder:
+                # it has no crew.yaml any more
+                self._publish(folder, {})
 
     def _check_later(self, folder: Path) -> None:
         if (task := self._waiting.get(folder)) is not None:
@@ -78,12 +84,16 @@ class CrewLanguageServer(LanguageServer):
             # a mistake of ours must not end the editor's session
             log.exception("the files of %s could not be checked", folder)
             return
-        by_file: dict[str, list[Problem]] = {}
+        by_file: dict[str, list[lsp.Diagnostic]] = {}
         for problem in (*view.problems, *self.saved.findings(folder).problems):
-            by_file.setdefault(problem.file, []).append(problem)
+            by_file.setdefault(problem.file, []).append(self.diagnostic(view, problem))
+        self._publish(folder, by_file)
+
+    def _publish(self, folder: Path, by_file: Mapping[str, Sequence[lsp.Diagnostic]]) -> None:
+        """Show what is wrong in the files of a folder, and nothing in those that were mended."""
         gone = self.shown.get(folder, set()) - by_file.keys()
         for file in (*by_file, *gone):
-            found = [self.diagnostic(view, one) for one in by_file.get(file, ())]
+            found = list(by_file.get(file, ()))
             uri = from_fs_path(str(folder / file)) or ""
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
         self.shown[folder] = set(by_file)
@@ -104,7 +114,7 @@ class CrewLanguageServer(LanguageServer):
         """Return a problem as the editor shows it."""
         lines = self.lines(view, problem.file)
         line = lines[problem.line - 1] if problem.line <= len(lines) else ""
-        end = _end_of_word(line, problem.column)
+        end = end_of_word(line, problem.column)
         message = problem.message
         if problem.suggestion:
             message = f"{message}; did you mean {problem.suggestion!r}?"
@@ -175,13 +185,3 @@ class CrewLanguageServer(LanguageServer):
         return lsp.TextDocumentEdit(
             lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None), edits
         )
-
-
-def _end_of_word(line: str, column: int) -> int:
-    """Return the column behind the word that begins at a column."""
-    rest = line[column - 1 :]
-    if rest[:1] in ("'", '"'):
-        close = rest.find(rest[0], 1)
-        return column + close + 1 if close > 0 else column + len(rest)
-    word = len(rest) - len(rest.lstrip("".join(set(rest) - set(" \t,:}]#"))))
-    return column + max(1, word)

@@ -211,7 +211,7 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
     (
         lsp.TEXT_DOCUMENT_COMPLETION,
         _complete,
-        lsp.CompletionOptions(trigger_characters=[":", " ", "[", '"', "-"]),
+        lsp.CompletionOptions(trigger_characters=[":", " ", "[", "{", '"', "-"]),
     ),
     (lsp.TEXT_DOCUMENT_DEFINITION, _define, None),
     (lsp.TEXT_DOCUMENT_REFERENCES, _refer, None),

@@ -1,4 +1,4 @@
-"""Clients of other protocols whose server is killed in mid-stream, and how each comes back."""
+"""Clients of other protocols after their server was killed in mid-stream: how each comes back."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.processes import client, serving, start_server
 SAID = [{"id": "1", "role": "user", "content": "hi"}]
 PARTS = [{"type": "text", "text": "hi"}]
 LANGUAGES = ("agui", "responses", "ai", "chat", "a2a")
-# what comes by pieces, and is told again as a whole
+# what comes by pieces, and again as a whole
 LIVE = ("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "text-delta", "text-start")
 
 

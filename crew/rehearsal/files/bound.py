@@ -1,11 +1,11 @@
 """Mappings -> rehearsals, each with the places of what it says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from crew.config.binding import BoundDocument, bind
-from crew.config.files.document import YamlPath
+from crew.config.files.document import Document, YamlPath
 from crew.config.problems import Problem, has_failed, in_order
 from crew.rehearsal.files.cases import RawCase, RawFiles, read_cases
 from crew.rehearsal.files.nodes import Node, NodeDocument, Place
@@ -50,14 +50,24 @@ class Rehearsals:
     cases: list[Case] = field(default_factory=list)
     invariants: list[PlacedInvariant] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    # of the files, by their names
-    texts: dict[str, str] = field(default_factory=dict)
+    # by the names of the files
+    documents: dict[str, Document] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each file, by its name."""
+        return {name: one.text for name, one in self.documents.items()}
 
 
-def read_rehearsals(folder: Path) -> Rehearsals:
-    """Read the rehearsals of a crew's folder; those with mistakes are left out."""
-    raw = read_cases(folder)
-    found = Rehearsals(texts=raw.texts)
+def read_rehearsals(folder: Path, unsaved: Mapping[str, str] | None = None) -> Rehearsals:
+    """Read the rehearsals of a crew's folder; those with mistakes are left out.
+
+    Args:
+        folder: the crew's.
+        unsaved: texts that replace the files' own, by their names; also of new files.
+    """
+    raw = read_cases(folder, unsaved or {})
+    found = Rehearsals(documents=raw.documents)
     problems = list(raw.problems)
     for one in raw.cases:
         made, wrong = bind_case(one)

@@ -1,12 +1,13 @@
 """Defaults, includes and cases -> one mapping for each rehearsal that is played."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from crew.config.files.document import Document
+from crew.config.files.yaml_reader import read
 from crew.config.problems import Problem, ProblemCode
 from crew.rehearsal.files.find import CREW_WIDE, read_rehearsal_file, rehearsal_files
 from crew.rehearsal.files.nodes import Node, merged, node_of, substituted, variables_in
@@ -45,7 +46,8 @@ class RawFiles:
     cases: list[RawCase] = field(default_factory=list)
     invariants: list[Node] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
+    # by the names of the files
+    documents: dict[str, Document] = field(default_factory=dict)
 
     def refuse(self, node: Node, code: ProblemCode, message: str, near: str | None = None) -> None:
         """Add a problem at the place of a value."""
@@ -53,10 +55,10 @@ class RawFiles:
         self.problems.append(Problem(place.file, place.line, place.column, code, message, near))
 
 
-def read_cases(folder: Path) -> RawFiles:
-    """Read the rehearsals of a crew's folder."""
-    names = rehearsal_files(folder)
-    reader = _Reader(folder, RawFiles())
+def read_cases(folder: Path, unsaved: Mapping[str, str]) -> RawFiles:
+    """Read the rehearsals of a crew's folder; `unsaved`: texts by their names."""
+    names = {*rehearsal_files(folder), *unsaved}
+    reader = _Reader(folder, RawFiles(), unsaved)
     shared = None
     for name in sorted(names, key=lambda one: one not in CREW_WIDE):
         document = reader.read(name)
@@ -86,15 +88,19 @@ class _Reader:
 
     folder: Path
     raw: RawFiles
-    documents: dict[str, Document] = field(default_factory=dict)
+    unsaved: Mapping[str, str]
     # of files that are included, often by many
     known_defaults: dict[str, Node | None] = field(default_factory=dict)
 
     def read(self, name: str) -> Document:
         """Return a file; adds what is wrong with its keys at the top."""
-        if name not in self.documents:
-            document = self.documents[name] = read_rehearsal_file(self.folder, name)
-            self.raw.texts[name] = document.text
+        documents = self.raw.documents
+        if name not in documents:
+            if name in self.unsaved:
+                document = read(name, self.unsaved[name].encode(errors="surrogatepass"))
+            else:
+                document = read_rehearsal_file(self.folder, name)
+            documents[name] = document
             self.raw.problems += document.problems
             for key in document.data or {}:
                 if key not in KEYS and not key.startswith("x-"):
@@ -106,7 +112,7 @@ class _Reader:
                         (key,), "unknown-key", text, key=True, suggestion=near
                     )
                     self.raw.problems.append(problem)
-        return self.documents[name]
+        return documents[name]
 
     def defaults(self, document: Document, through: Sequence[str]) -> Node | None:
         """Return the defaults of a file, over those that it includes.

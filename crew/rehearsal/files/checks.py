@@ -29,7 +29,9 @@ class CaseChecks:
     """Checks of the rehearsals of one crew."""
 
     files: CrewFiles
+    # as far as their files were imported, and all of their names
     tools: Mapping[str, Tool]
+    tool_names: Collection[str]
     routing: Routing
     graph: RoutingGraph
     problems: list[Problem] = field(default_factory=list)
@@ -40,7 +42,8 @@ class CaseChecks:
         files = checked.files
         routing = routing_of(files, checked.tools.names)
         graph = RoutingGraph.of(routing, entry_point(files))
-        return cls(files, checked.tools.by_name, routing, graph)
+        names = {*checked.tools.names, *files.tools}
+        return cls(files, checked.tools.by_name, names, routing, graph)
 
     def check(self, case: Case) -> list[Problem]:
         """Return what a rehearsal names that is not there."""
@@ -153,8 +156,8 @@ class CaseChecks:
             self._unknown(case, path, "unknown-agent", "agent", name, (*known, *others))
 
     def _tool(self, case: Case, path: YamlPath, name: str | None) -> None:
-        if name is not None and name not in self.tools:
-            self._unknown(case, path, "unknown-tool", "tool", name, self.tools)
+        if name is not None and name not in self.tool_names:
+            self._unknown(case, path, "unknown-tool", "tool", name, self.tool_names)
 
     def _model(self, case: Case, path: YamlPath, name: str) -> None:
         assert self.files.crew is not None, "only of a crew without errors"

@@ -118,3 +118,32 @@ async def test_agents_with_limits_of_their_own(tmp_path: Path):
     found = {(one.state.key.value, one.pot.budget.limits.tokens) for one in pots}
     assert found == {("writer", 1000), ("other", 500)}
     assert len(pots) == 2
+
+
+@pytest.mark.parametrize(
+    ("tokens", "thinking", "became"),
+    [
+        (2500, {"budget_tokens": 1024}, "budget_clipped"),
+        (1200, {"budget_tokens": 1024}, "budget"),
+        (1200, None, "budget_clipped"),
+    ],
+)
+async def test_what_may_be_thought_has_room_beside_the_answer(
+    tmp_path: Path, tokens: int, thinking: dict[str, Any] | None, became: str
+):
+    """An answer is not cut to what its thoughts alone may take. Nothing listens at the address."""
+    more = {"thinking": thinking} if thinking else {}
+    folder = write_crew(
+        tmp_path,
+        {"writer": {**WRITER, "provider": "claude", "max_tokens": 3000, **more}},
+        SAY,
+        providers={
+            "claude": {"dialect": "anthropic", "base_url": "http://127.0.0.1:9", "max_retries": 0}
+        },
+        models={"large": {"model": "large", "prices": PRICES}},
+        budgets={"today": {"scope": "crew", "per": "day", "tokens": tokens}},
+    )
+    crew = load_crew(folder, environment={"CLAUDE_API_KEY": "x"})
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        run = await play(crew, query=Query("hello"), runs=runs)
+    assert [*codes(run), run.row.reason][0] == became

@@ -9,6 +9,15 @@ from server.authoring.names import names_of
 from server.authoring.renaming import RenameRefused, rename
 from tests.support.crews import write_crew
 
+REHEARSALS = """
+defaults: { says: { b: [bye] } }
+rehearsals:
+  - name: one
+    query: { text: x, agent: b }
+    says: { a: ["on [GO]"] }
+    expect: { path: [a, { b: "[GO]" }, end], never: [agent: b], asked: { b: { nth: 1 } } }
+"""
+
 
 def test_a_name_in_every_place(tmp_path: Path):
     """Budgets, waits, lists of the script; signals in other forms. What would break is refused."""
@@ -24,14 +33,19 @@ def test_a_name_in_every_place(tmp_path: Path):
         },
         budgets={"one": {"scope": "crew", "per": "day", "calls": 5, "agents": ["b"]}},
     )
+    (folder / "tests").mkdir()
+    (folder / "tests" / "all.yaml").write_text(REHEARSALS)
     view = view_crew(folder, {})
     agent = next(one for one in names_of(view) if (one.kind, one.name) == ("agent", "b"))
     made = rename(view, agent, "front")
-    assert {edit.file for edit in made.edits} == {"crew.yaml", "agents/b.yaml", "script.yaml"}
+    files = {"crew.yaml", "agents/b.yaml", "script.yaml", "tests/all.yaml"}
+    assert {edit.file for edit in made.edits} == files
+    assert len([edit for edit in made.edits if edit.file == "tests/all.yaml"]) == 5
     assert len([edit for edit in made.edits if edit.file == "crew.yaml"]) == 4
     signal = next(one for one in names_of(view) if (one.kind, one.name) == ("signal", "[GO]"))
     edits = rename(view, signal, "[OUT]").edits
     assert len([edit for edit in edits if edit.file == "agents/a.yaml"]) == 2
+    assert len([edit for edit in edits if edit.file == "tests/all.yaml"]) == 2
     for taken in ("[bye]", "[ BYE ]"):
         with pytest.raises(RenameRefused, match="already"):
             rename(view, signal, taken)
