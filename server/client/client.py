@@ -304,7 +304,8 @@ class CrewClient:
             return
         await response.aread()
         if response.is_redirect:
-            raise ClientError(f"{self.url} leads elsewhere; no redirect is followed", 502)
+            text = f"{self.url} leads elsewhere; no redirect is followed"
+            raise ClientError(text, response.status_code)
         document: dict[str, Any] = {}
         try:
             found = response.json()

@@ -1,6 +1,7 @@
 // The public API, as any other client calls it.
 
 import { Crew, CrewError, parse } from "./client.js";
+import { t } from "./words.js";
 
 export { parse };
 
@@ -16,10 +17,17 @@ async function fetched(...given) {
   return answer;
 }
 
+// browsers say in words of their own that no answer came
+function unanswered(error) {
+  throw error instanceof TypeError ? new CrewError(t("The server does not answer.")) : error;
+}
+
 export async function call(path, options = {}) {
-  const answer = await fetched(API + path, options);
-  if (!answer.ok) throw new CrewError((await answer.json()).detail, { status: answer.status });
-  return answer;
+  const answer = await fetched(API + path, options).catch(unanswered);
+  if (answer.ok) return answer;
+  // what stands before a server answers in its own form
+  const problem = await answer.json().catch(() => ({}));
+  throw new CrewError(problem.detail ?? `${t("The server does not answer.")} (HTTP ${answer.status})`, { status: answer.status });
 }
 
 // what asks until the server answers, for as long as the page is looked at; `lost` is called meanwhile

@@ -57,7 +57,7 @@ async function show(moved = false) {
     if (one.pathname === path || (one.pathname === "/" ? path.startsWith("/runs") : path.startsWith(`${one.pathname}/`))) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
-  const [pattern, page, known] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
+  const [pattern, page, known] = PAGES.find(([one]) => one.test(path)) ?? [/./, nowhere, null];
   const given = [...new URLSearchParams(location.search)];
   try {
     const node = await page({ signal, go, title, crew, waiting }, ...(path.match(pattern)?.slice(1) ?? []));
@@ -70,6 +70,10 @@ async function show(moved = false) {
     const text = error.status === 404 ? t("This is not there.") : error.message;
     $("view").replaceChildren(element("p", { className: "error", role: "alert" }, text));
   }
+}
+
+function nowhere() {
+  throw Object.assign(new Error(location.pathname), { status: 404 });
 }
 
 // what an old or mistyped address asks for is said, not left out in silence

@@ -47,7 +47,7 @@ const VIETNAMESE = {
   "not known: the run is another one on its own files, too": "không rõ: với chính tệp của nó cũng ra khác",
   "Raw events": "Sự kiện thô", Route: "Đường đi", Plan: "Kế hoạch", Timeline: "Dòng thời gian", Conversation: "Hội thoại", "all statuses": "mọi trạng thái",
   "all agents": "mọi tác tử", "Search in questions": "Tìm trong câu hỏi", since: "từ", Agents: "Tác tử", Tools: "Công cụ", Limits: "Giới hạn",
-  Providers: "Nhà cung cấp", answers: "trả lời được", "does not answer": "không trả lời", loaded: "đã nạp", Warnings: "Cảnh báo",
+  Providers: "Nhà cung cấp", answers: "trả lời được", "does not answer": "không trả lời", "The server does not answer.": "Máy chủ không trả lời.", loaded: "đã nạp", Warnings: "Cảnh báo",
   "Tell me when a run waits": "Báo khi có lượt chạy chờ", "A run waits for you": "Một lượt chạy đang chờ bạn", left: "còn lại", attempts: "lần thử",
   "Ask again from here": "Hỏi lại từ đây", "Answer otherwise": "Trả lời cách khác", "From here on another run than": "Từ đây là lượt chạy khác với",
   "asks a person": "cần người duyệt", Language: "Ngôn ngữ", "The connection is lost; trying again": "Mất kết nối; đang thử lại",

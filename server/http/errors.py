@@ -51,6 +51,7 @@ from crew.runs.errors import (
 from crew.why.reading import EventsGone
 from server.editing.errors import EditRefused
 from server.http.access import POLICY
+from server.http.pages.console import console_page
 from server.http.responses import JsonResponse, run_address
 from server.http.services import services_of
 from tools.text.texts import map_texts
@@ -195,6 +196,10 @@ async def _answer_store_error(request: Request, error: Exception) -> Response:
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), "registered for it"
+    is_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if error.status_code == 404 and is_page:
+        # a person has mistyped an address
+        return console_page(404)
     detail = f"{request.method} {request.url.path}: {error.detail}"
     return ProblemResponse(HttpProblem(error.status_code, detail, headers=error.headers))
 

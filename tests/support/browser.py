@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.processes import ServerProcess
@@ -65,3 +66,23 @@ def begin(page: Page, server: ServerProcess, query: str) -> None:
     page.fill("#query", query)
     page.click("#send")
     page.wait_for_url("**/runs/*")
+
+
+# what is under 24 px, but for words in a text (WCAG 2.5.8)
+SMALL = """() => [...document.querySelectorAll("#view :is(a, button, input, select, summary)")]
+  .filter((one) => one.offsetParent && !one.matches("p a, .small a"))
+  .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
+  .filter(([, { width, height }]) => width < 23.5 || height < 23.5)
+  .map(([html, { width, height }]) => `${html} ${width} ${height}`)"""
+
+
+def check(page: Page) -> None:
+    """Raise AssertionError for what axe calls serious, and for what is too small to hit."""
+    found = Axe().run(page).response["violations"]
+    serious = [
+        (one["id"], [node["html"] for node in one["nodes"]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == [], page.url
+    assert page.evaluate(SMALL) == [], page.url

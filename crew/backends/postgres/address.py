@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
+from crew.backends.postgres.shown import without_secrets
 from crew.journal.errors import StoreError
 
 # a parameter of the URL: `off` behind a pooler that gives each transaction another connection
@@ -87,17 +88,3 @@ class DatabaseAddress:
         if self.prepares and isinstance(error, POOLER_ERRORS):
             return f"{reason}; {POOLER}"
         return reason
-
-
-def without_secrets(url: str) -> str:
-    """Return a URL without what may be secret in it."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-        place = f"{parts.hostname or ''}{port}{parts.path}"
-    except ValueError:
-        place = "@"
-    # a password with special characters may end up in any part
-    if "@" in place or url.count("@") > 1 or "@" in url.partition("?")[2]:
-        return "postgresql://…"
-    return f"postgresql://{place}"

@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 import asyncpg
 from procrastinate.schema import SchemaManager
 
-from crew.backends.postgres.address import DatabaseAddress, without_secrets
+from crew.backends.postgres.address import DatabaseAddress
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.shared_time import SharedTime
+from crew.backends.postgres.shown import without_secrets
 from crew.journal.errors import StoreError
 
 # One script a version, in the order of their names; a database of a later version is refused.

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from crew.backends.postgres.shown import without_secrets
 from crew.backends.sqlite.backup import Backup
 from crew.backends.sqlite.restoring import restore_backup
 from crew.config.errors import ConfigurationError
@@ -59,10 +60,14 @@ def backup(
     """
     url, target = os.environ.get("CREW_DATABASE_URL"), Path(given)
     if is_shared(url):
-        text = (
-            "a PostgreSQL database is backed up by its own program, while it is used: pg_dump -Fc"
+        address = shell_quoted(without_secrets(str(url)))
+        program = f"pg_dump -Fc --file={shell_quoted(str(target))} {address}"
+        text = f"a PostgreSQL database is backed up by its own program, while it is used: {program}"
+        more = (
+            "user and password are in PGUSER and ~/.pgpass. What is written behind a copy is kept"
         )
-        fail(f"{text} --file={shell_quoted(str(target))} (with PGHOST, PGUSER…)", Exit.USAGE)
+        text = f"{text}\n{more} where the server archives its WAL (archive_command)"
+        fail(text, Exit.USAGE)
     source = sqlite_path(url, folder)
     if source is None:
         fail("memory: keeps nothing, so there is nothing to back up", Exit.USAGE)

@@ -31,6 +31,11 @@ def console_files() -> Mount:
     return Mount("/console", StaticFiles(directory=CONSOLE))
 
 
+def console_page(status: int = 200) -> Response:
+    """Return the one file of all pages; with 404 it says that there is none at the address."""
+    return FileResponse(CONSOLE / "index.html", status, headers=CONSOLE_HEADERS)
+
+
 async def _console(request: Request) -> Response:
     """Answer GET / and the addresses of the other pages: the web console."""
-    return FileResponse(CONSOLE / "index.html", headers=CONSOLE_HEADERS)
+    return console_page()

@@ -94,7 +94,12 @@ def test_a_bad_database_makes_no_file(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("url", "said"),
-    [("memory:", "keeps nothing"), ("postgresql://u:CANARYpassword@h/db", "pg_dump -Fc")],
+    [
+        ("memory:", "keeps nothing"),
+        ("postgresql://u:CANARYpassword@h:5433/db", "postgresql://h:5433/db"),
+        ("postgresql://u:CANARY@password@h/db", "pg_dump -Fc"),
+        ("postgresql://u:x@h/db?password=CANARY", "WAL (archive_command)"),
+    ],
 )
 def test_what_is_no_file_is_said(tmp_path: Path, url: str, said: str):
     """And what to do instead; without the password of the address."""

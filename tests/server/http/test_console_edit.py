@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.server.http.test_console_pages import check
-from tests.support.browser import NEEDS_CHROMIUM, opened_page
+from tests.support.browser import NEEDS_CHROMIUM, check, opened_page
 from tests.support.crews import copy_example, write_crew
 from tests.support.processes import ServerProcess, client, serving
 

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.end_to_end.test_history import AGENTS, CREW, RULES
-from tests.server.http.test_console_pages import PHONE, check
-from tests.support.browser import NEEDS_CHROMIUM, opened_page
+from tests.server.http.test_console_pages import PHONE
+from tests.support.browser import NEEDS_CHROMIUM, check, opened_page
 from tests.support.crews import write_crew
-from tests.support.processes import ServerProcess, client, serving
+from tests.support.processes import ServerProcess, client, serving, start_server
 
 pytestmark = NEEDS_CHROMIUM
 DAILY = {"daily": {"cron": "0 6 * * *", "query": "all well?"}}
@@ -25,6 +25,22 @@ def ran(server: ServerProcess, query: str) -> str:
     with client(server) as http:
         run_id: str = http.post("/api/crew/run", json={"query": query}).json()["run_id"]
         return run_id
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("en-US", "The server does not answer."), ("vi-VN", "Máy chủ không trả lời.")],
+)
+def test_a_server_that_does_not_answer(browser: Browser, folder: Path, locale: str, said: str):
+    """Is said in the page's words, not in the browser's."""
+    server = start_server(folder)
+    with opened_page(browser, locale=locale) as page:
+        page.goto(f"{server.url}/search")
+        box = page.get_by_role("searchbox")
+        server.kill()
+        box.fill("please")
+        box.press("Enter")
+        expect(page.locator("#view").get_by_role("alert")).to_have_text(said)
 
 
 def test_words_are_found_and_runs_compared(browser: Browser, folder: Path, tmp_path: Path):

@@ -6,10 +6,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.support.browser import NEEDS_CHROMIUM, begin, opened_page
+from tests.support.browser import NEEDS_CHROMIUM, begin, check, opened_page
 from tests.support.crews import copy_example, write_crew
 from tests.support.processes import ServerProcess, client, serving
 from tests.support.served_crew import until_status
@@ -244,17 +243,6 @@ def test_everybody_can_read_what_is_asked_and_what_failed(
             check(page)
 
 
-def check(page: Page) -> None:
-    """Raise AssertionError for what axe calls serious."""
-    found = Axe().run(page).response["violations"]
-    serious = [
-        (one["id"], [node["html"] for node in one["nodes"]])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert serious == [], page.url
-
-
 def test_a_list_of_runs_has_an_address(browser: Browser, server: ServerProcess):
     """Its filters and its pages hold after a reload, on the way back, and for whom the link is sent."""
     waiting(server, "restart some more")
@@ -324,6 +312,19 @@ def test_what_an_address_says_wrongly(
         page.goto(server.url + path.partition("?")[0])
         expect(page.locator("#view > *").first).to_be_visible()
         assert page.get_by_text("is left out").count() == 0
+
+
+def test_an_address_without_a_page(browser: Browser, server: ServerProcess):
+    """Is said by the console; programs get a problem document."""
+    with opened_page(browser) as page:
+        answer = page.goto(f"{server.url}/inboks?x=1")
+        assert answer is not None
+        assert answer.status == 404
+        expect(page.get_by_text("This is not there.")).to_be_visible()
+        expect(page.get_by_role("link", name="Inbox")).to_be_visible()
+    with client(server) as http:
+        found = http.get("/inboks")
+        assert (found.status_code, found.json()["status"]) == (404, 404)
 
 
 def test_the_inbox_of_an_owner(browser: Browser, server: ServerProcess):
