@@ -6,7 +6,8 @@ Run it with the benchmark's own runner: BENCH_PYTHON=.venv/bin/python python3 ru
 VENV = "ours"
 VERSIONS = ("crewline", "openai", "aiohttp")
 
-import tempfile  # noqa: E402 # the constants above are read without importing this file
+import os  # noqa: E402 # the constants above are read without importing this file
+import tempfile  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import yaml  # noqa: E402
@@ -18,6 +19,11 @@ from server.telemetry.metrics import Metrics  # noqa: E402
 from tools import tool  # noqa: E402
 
 SETTINGS = {"route_hints": "never", "parallel_tool_calls": True}
+# what calls may cost together, more than all of them do: for what that costs itself
+BUDGETED = {
+    "models": {MODEL: {"provider": "openai", "prices": {"input": 1, "output": 2}}},
+    "budgets": {"all": {"scope": "crew", "per": "total", "usd": 1e6}},
+}
 
 
 def crews() -> dict[str, dict]:
@@ -64,6 +70,7 @@ class Peer:
             yaml.safe_dump(
                 {
                     **config,
+                    **(BUDGETED if os.environ.get("BENCH_BUDGETS") else {}),
                     "name": scenario.lower(),
                     "settings": SETTINGS,
                     "providers": {"openai": {"base_url": self.base_url, "api_key": "sk-bench"}},

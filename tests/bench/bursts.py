@@ -22,6 +22,8 @@ from typing import Any
 
 ADAPTER = Path(__file__).with_name("adapter.py")
 OURS = "ours"
+# ours, with a budget that all calls are paid from
+BUDGETS = "budgets"
 SCENARIOS = ("S1", "S2", "S3", "S4")
 # runs of a burst, by how many are at once
 BURSTS = {1: 20, 50: 100}
@@ -34,7 +36,7 @@ class Peer:
     def __init__(self, name: str, scenario: str, model: str, run: Any) -> None:
         """`run`: the benchmark's own module, which knows its environments."""
         self.name = name
-        if name == OURS:
+        if name in (OURS, BUDGETS):
             python, place = Path(sys.executable), str(ADAPTER)
         else:
             python = Path(run.VENVS) / run.constants(name)["VENV"] / "bin" / "python"
@@ -44,7 +46,7 @@ class Peer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=run.ENV,
+            env={**run.ENV, **({"BENCH_BUDGETS": "1"} if name == BUDGETS else {})},
             preexec_fn=lambda: os.sched_setaffinity(0, run.WORK_CPUS),
         )
         self._answer()

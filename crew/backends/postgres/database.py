@@ -36,7 +36,7 @@ class PostgresDatabase:
             rows: Rows = await connection.fetch(statement.postgres, *postgres_values(values))
         return rows
 
-    async def transact(self, make: Callable[[], Steps[T]]) -> T:
+    async def transact(self, make: Callable[[], Steps[T]], *, brief: bool = False) -> T:
         """See SqlDatabase."""
         async with self._server.connection(writes=True) as connection, connection.transaction():
             return await do_steps(connection, make())

@@ -32,8 +32,13 @@ class SqlDatabase(Protocol):
         """
         ...
 
-    async def transact(self, make: Callable[[], Steps[T]]) -> T:
-        """Play steps in one transaction; `make`: begins them, again where they are played again."""
+    async def transact(self, make: Callable[[], Steps[T]], *, brief: bool = False) -> T:
+        """Play steps in one transaction.
+
+        Args:
+            make: begins them, again where they are played again.
+            brief: see `fetch`.
+        """
         ...
 
     async def forget_deleted(self) -> None:

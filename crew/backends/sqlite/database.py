@@ -38,9 +38,11 @@ class SqliteDatabase:
             lambda c: c.execute(statement.sqlite, taken).fetchall(), writes=writes, brief=brief
         )
 
-    async def transact(self, make: Callable[[], Steps[T]]) -> T:
+    async def transact(self, make: Callable[[], Steps[T]], *, brief: bool = False) -> T:
         """See SqlDatabase."""
-        return await self._file.do(lambda connection: do_steps(connection, make()), writes=True)
+        return await self._file.do(
+            lambda connection: do_steps(connection, make()), writes=True, brief=brief
+        )
 
     async def forget_deleted(self) -> None:
         """See SqlDatabase: it still stands in the log of writes."""

@@ -51,7 +51,7 @@ class SqlBudgets:
 
     async def reserve(self, wanted: Reservation) -> Reserved:
         """See BudgetLog; this is for a database with one writer."""
-        return await self._database.transact(lambda: _reserve(wanted))
+        return await self._database.transact(lambda: _reserve(wanted), brief=True)
 
     async def pots(self, budgets: Sequence[str]) -> list[PotState]:
         """See BudgetLog."""
@@ -59,7 +59,7 @@ class SqlBudgets:
 
     async def pot(self, key: PotKey) -> PotState | None:
         """See BudgetLog."""
-        found = await self._database.fetch(POT, *key)
+        found = await self._database.fetch(POT, *key, brief=True)
         return pot_state(found[0]) if found else None
 
     async def add(
@@ -111,13 +111,12 @@ class SqlBudgets:
 
 
 def _reserve(wanted: Reservation) -> Steps[Reserved]:
-    shares = wanted.shares
-    made = chain.from_iterable((*one.key, one.resets_at) for one in shares)
-    yield insert("pots", MAKE, len(shares)), tuple(made)
-    pots = []
+    shares, pots = wanted.shares, []
     for one in shares:
         found = yield POT, one.key
-        pots.append(pot_state(found[0]))
+        if not found:
+            yield insert("pots", MAKE, 1), (*one.key, one.resets_at)
+        pots.append(pot_state(found[0]) if found else PotState(one.key, one.resets_at))
     if not all(one.fits(pot) for one, pot in zip(shares, pots, strict=True)):
         return Reserved(False, pots)
     for one in shares:
