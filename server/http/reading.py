@@ -15,6 +15,7 @@ from server.http.errors import HttpProblem, bad_request, client_left
 from server.http.parameters import parse_parameters
 
 B = TypeVar("B", bound=Body)
+JSON_KIND = re.compile(r"application/([a-z0-9.-]+\+)?json")
 # what a pattern asks for, in words
 PATTERNS = {f"^{TIME}$": NO_TIME, ID: NO_ID}
 # parameters beside a body
@@ -99,7 +100,8 @@ async def read_json(
     """Read the JSON object in a body of at most `max_request_body_size_kb`, unless given."""
     parse_parameters(request, parameters)
     kind = request.headers.get("content-type", "application/json").partition(";")[0]
-    if kind.strip().lower() != "application/json":
+    # such as application/a2a+json; a form of another page can send none of them
+    if JSON_KIND.fullmatch(kind.strip().lower()) is None:
         raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
     limit = max_bytes or int(settings.max_request_body_size_kb * 1000)
     content = await read_bytes(request, limit)

@@ -23,6 +23,9 @@ def rpc(http: httpx2.Client, method: str, params: Any = None, **more: Any) -> An
     return document.get("result") or document["error"]
 
 
+PUSHED = {"configuration": {"taskPushNotificationConfig": {"url": "https://example.org"}}}
+
+
 def message(text: str, id_: str = "m1", **more: Any) -> dict[str, Any]:
     return {"message": {"messageId": id_, "role": "ROLE_USER", "parts": [{"text": text}], **more}}
 
@@ -82,6 +85,7 @@ FILE = {"message": {"messageId": "f", "parts": [{"url": "file:///etc/passwd"}]}}
         ("GetTask", {}, -32602),
         ("CancelTask", {"id": "none"}, -32001),
         ("SubscribeToTask", {"id": "none"}, -32001),
+        ("SendMessage", {**message("hi", "p1"), **PUSHED}, -32003),
         ("ListTasks", {"pageSize": 0}, -32602),
         ("ListTasks", {"pageSize": 101}, -32602),
         ("ListTasks", {"status": "DONE"}, -32602),

@@ -134,7 +134,11 @@ def test_a_form_is_not_taken(server: ServerProcess):
     """With what to send instead."""
     with client(server) as http:
         answer = http.post("/api/crew/run", data={"query": "x"})
-    assert (answer.status_code, "application/json" in answer.json()["detail"]) == (415, True)
+        assert (answer.status_code, "application/json" in answer.json()["detail"]) == (415, True)
+        # JSON with a name of its own, such as that of A2A
+        headers = {"Content-Type": "application/a2a+json; charset=utf-8"}
+        taken = http.post("/api/crew/run", content=b'{"query": "x"}', headers=headers)
+        assert taken.status_code == 200
 
 
 def test_the_crew_without_its_prompts(server: ServerProcess):

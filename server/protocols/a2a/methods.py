@@ -27,6 +27,7 @@ from server.protocols.a2a.listing import MAX_HISTORY, read_number
 from server.protocols.a2a.parts import name_in, read_parts
 from server.protocols.a2a.problems import (
     INVALID_PARAMS,
+    NO_PUSH,
     NO_TASK,
     NO_VERSION,
     NOT_CANCELABLE,
@@ -148,6 +149,8 @@ def _configuration(params: dict[str, Any]) -> dict[str, Any]:
     config = params.get("configuration") or {}
     if not isinstance(config, dict):
         raise A2aError(INVALID_PARAMS, "configuration: must be an object")
+    if config.get("taskPushNotificationConfig"):
+        raise A2aError(NO_PUSH, "push notifications are not offered; subscribe to the task")
     return config
 
 
