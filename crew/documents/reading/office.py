@@ -58,17 +58,21 @@ def _hidden_places(sheet: Any) -> tuple[set[int], set[int]]:
     rows: set[int] = set()
     columns: set[int] = set()
     number = 0
+    data: Any = None
     # openpyxl opens a sheet only to read its values
     with sheet._get_source() as opened:  # noqa: SLF001
-        for _, element in iterparse(opened):
+        for event, element in iterparse(opened, ("start", "end")):
             name = element.tag.rpartition("}")[2]
-            is_hidden = element.get("hidden") in TRUE
-            if name == "row":
+            if event == "start":
+                data = element if name == "sheetData" else data
+            elif name == "row":
                 number = int(element.get("r", number + 1))
-                if is_hidden:
+                if element.get("hidden") in TRUE:
                     rows.add(number)
-                element.clear()
-            elif name == "col" and is_hidden:
+                if data is not None:
+                    # a million rows are not kept
+                    data.clear()
+            elif name == "col" and element.get("hidden") in TRUE:
                 last = min(int(element.get("max", 0)), MAX_COLUMNS)
                 columns.update(range(int(element.get("min", 1)), last + 1))
     return rows, columns
