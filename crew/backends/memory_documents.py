@@ -211,8 +211,8 @@ class MemoryDocuments:
             # a newer version was read sooner
             self._remove(version)
             return "deleted"
-        others = (one.document for one in self._live((document.collection, document.owner)))
-        live = [one for one in others if one.name != document.name]
+        place = document.collection, document.owner
+        live = [one.document for one in self._live(place) if one.document.name != document.name]
         if sum(one.chars for one in live) + document.chars > limits.chars:
             return "chars"
         if sum(one.chunks for one in live) + document.chunks > limits.passages:
@@ -220,14 +220,16 @@ class MemoryDocuments:
         for one in versions:
             if one.document.document_id < document.document_id:
                 self._remove(one)
+            elif one is not version:
+                one.document = replace(one.document, replaces=document.document_id)
         version.document, version.state = replace(document, replaces=""), "live"
         version.text, version.content, version.words = text, None, document.words
         if document.status == "summarizing":
-            place = (document.owner, document.document_id)
-            self._chores.insert(Chore("describe", *place, document.changed_at))
+            of = document.owner, document.document_id, document.changed_at
+            self._chores.insert(Chore("describe", *of))
         if limits.embeds:
-            place = (document.owner, document.collection)
-            self._chores.insert(Chore("embed", *place, document.changed_at))
+            of = document.owner, document.collection, document.changed_at
+            self._chores.insert(Chore("embed", *of))
         return ""
 
     async def passages(self, owner: str, document_id: str, first: int, limit: int) -> list[Passage]:
@@ -245,9 +247,8 @@ class MemoryDocuments:
         if not known.about:
             terms = dict(Counter(known.terms) + Counter(passage.terms))
             length = known.length + passage.length
-            version.passages[passage.number] = replace(
-                known, about=passage.about, terms=terms, length=length
-            )
+            more = replace(known, about=passage.about, terms=terms, length=length)
+            version.passages[passage.number] = more
             version.words += passage.length
         return True
 

@@ -4,7 +4,7 @@ What is wrong is left out, and only that, so that every other check still runs.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +14,15 @@ from pydantic_core import ErrorDetails
 from agents.config import ALIASES
 from crew.config.files.document import Document, YamlPath
 from crew.config.problems import Problem
-from crew.config.shapes import fields_at, find_shape, inside, placed_elsewhere
+from crew.config.shapes import (
+    expectation,
+    explain_name,
+    fields_at,
+    find_shape,
+    inside,
+    lowered,
+    placed_elsewhere,
+)
 from tools.schemas.yaml_shape import BAD_PATTERN, BETWEEN_KEYS, Shape
 
 # of one file; more are not read, and a hostile one has tens of thousands
@@ -32,32 +40,9 @@ OUT_OF_RANGE = frozenset(
         "finite_number",
     }
 )
-EXPECTED = {
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "list_type": "a list",
-    "dict_type": "a mapping (`key: value` lines)",
-    "model_type": "a mapping (`key: value` lines)",
-    "model_attributes_type": "a mapping (`key: value` lines)",
-}
 # see tools.schemas.yaml_shape.form_of
 FORMS = {"mapping": "a mapping (`key: value` lines)", "list": "a list", "scalar": "one value"}
 EMPTY = {"too_short": "at least one is needed", "string_too_short": "a text is needed"}
-# keys whose value is one name
-ONE_NAME = frozenset({"target", "entry_point", "next_agent", "on_wait_timeout", "id", "provider"})
-NAME_CHARACTER = re.compile(r"[A-Za-z0-9_-]")
-NAMES = re.compile(r"\w[\w-]{0,40}(\s*,\s*\w[\w-]{0,40})*")
-FOUND = {dict: "a mapping", list: "a list", type(None): "nothing"}
-# a number with its unit, as people write durations and sizes
-WITH_UNIT = re.compile(
-    r"\d+(\.\d+)?\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|kb|mb|%)", re.IGNORECASE
-)
 S = TypeVar("S", bound=Shape)
 
 
@@ -100,12 +85,29 @@ def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> 
 
 
 def _problems(document: Document, kind: type[Shape], details: list[ErrorDetails]) -> list[Problem]:
-    problems = [_problem(document, kind, detail) for detail in details[:MAX_PROBLEMS]]
-    if more := len(details) - len(problems):
+    misspelt = set(_misspelt(document, details))
+    shown = [one for one in details[:MAX_PROBLEMS] if one["loc"] not in misspelt]
+    problems = [_problem(document, kind, detail) for detail in shown]
+    if more := len(details[MAX_PROBLEMS:]):
         path = _path(document.data, details[MAX_PROBLEMS]["loc"])
         text = f"{more:,} more problems of this file are not shown; fix these first"
         problems.append(document.problem(path, "too-many-problems", text, key=True))
     return problems
+
+
+def _misspelt(
+    document: Document, details: Sequence[ErrorDetails]
+) -> Iterator[tuple[int | str, ...]]:
+    """Yield the places of keys that are missing because they are written in another way there."""
+    unknown: dict[tuple[int | str, ...], list[str]] = {}
+    for one in details[:MAX_PROBLEMS]:
+        if one["type"] == "extra_forbidden":
+            unknown.setdefault(one["loc"][:-1], []).append(str(one["loc"][-1]))
+    for one in details[:MAX_PROBLEMS]:
+        if one["type"] == "missing":
+            written, key = unknown.get(one["loc"][:-1], ()), str(one["loc"][-1])
+            if any(document.near(word, [key]) for word in written):
+                yield one["loc"]
 
 
 def _leave_out(
@@ -169,14 +171,14 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             text = f"the key {name!r} is missing"
             return document.problem(path[:-1], "missing-key", text, key=True)
         case "value_error":
-            text = _lower(message.removeprefix("Value error, "))
+            text = lowered(message.removeprefix("Value error, "))
             return document.problem(path, "bad-value", text)
         case type_ if type_ == BAD_PATTERN:
             return document.problem(path, "bad-pattern", message)
         case type_ if type_ == BETWEEN_KEYS:
             return document.problem(path, "bad-value", message)
         case "string_pattern_mismatch" if "{1,128}" in message:
-            return document.problem(path, "bad-name", _explain_name(given), key=is_key)
+            return document.problem(path, "bad-name", explain_name(given), key=is_key)
         case "string_pattern_mismatch" if is_key:
             what = "variable" if "env" in path else "header"
             return document.problem(path, "bad-name", f"no {what} can have this name", key=True)
@@ -202,10 +204,10 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             near = document.near(given, known) if isinstance(given, str) else None
             return document.problem(path, "bad-value", f"expected {wanted}", suggestion=near)
         case type_ if type_ in OUT_OF_RANGE:
-            text = EMPTY.get(type_) or _lower(message)
+            text = EMPTY.get(type_) or lowered(message)
             return document.problem(path, "out-of-range", text)
         case _:
-            return document.problem(path, "wrong-type", _expectation(detail, path))
+            return document.problem(path, "wrong-type", expectation(detail, path))
 
 
 def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Problem:
@@ -216,12 +218,16 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
     key = str(path[-1])
     fields, ignored, synonyms = fields_at(kind, path[:-1], document.data)
     text = f"unknown key {key!r}"
-    near = None
+    near, place = None, placed_elsewhere(kind, path, document.data)
+    same = next((one for one in fields if _bare(one) == _bare(key)), None)
+    # further below it is the same key, and not another form of one of here
+    above = ".".join(map(str, path[:-1]))
+    is_below = bool(above) and place is not None and place.startswith(f"under {above}.")
     if key in synonyms:
         text, near = f"{text}; here it is {synonyms[key]!r}", synonyms[key]
-    elif same := next((one for one in fields if _bare(one) == _bare(key)), None):
+    elif same is not None and not is_below:
         near = same
-    elif place := placed_elsewhere(kind, path, document.data):
+    elif place is not None:
         text = f"{text}; it belongs {place}"
     elif (near := document.near(key, fields)) is not None:
         pass
@@ -245,45 +251,6 @@ def _is_end_of_text(document: Document, path: YamlPath) -> bool:
     written = document.text.splitlines()[line - 1 : line]
     rest = written[0][column - 1 + len(str(path[-1])) :].lstrip() if written else ""
     return rest.startswith((",", "}"))
-
-
-def _explain_name(given: Any) -> str:
-    """Return what a name may hold, and what in this one it may not."""
-    text = "a name is 1 to 128 letters, digits, '_' and '-'"
-    if not isinstance(given, str):
-        return text
-    wrong = next((char for char in given if not NAME_CHARACTER.fullmatch(char)), None)
-    if wrong is None:
-        return text
-    if wrong == " ":
-        return f"{text}, without spaces"
-    shown = f"{wrong!r} " if wrong.isprintable() else ""
-    return f"{text}; {shown}(U+{ord(wrong):04X}) cannot stand in it"
-
-
-def _expectation(detail: ErrorDetails, path: YamlPath) -> str:
-    """Return what was expected, and what was found."""
-    given, kind = detail["input"], detail["type"]
-    if kind not in EXPECTED:
-        return _lower(detail["msg"])
-    text = f"expected {EXPECTED[kind]}"
-    # the value itself may have come from the environment, and be a secret
-    if found := FOUND.get(type(given)):
-        text = f"{text}; found {found}"
-    if kind == "string_type" and isinstance(given, list):
-        if path[-1] in ONE_NAME or "defaults" in path:
-            return f"{text}; write one name, without brackets"
-        return f"{text}; put quotes around a text in [brackets]"
-    if kind == "list_type" and isinstance(given, str):
-        is_short = NAMES.fullmatch(given) or WITH_UNIT.fullmatch(given)
-        return f"{text}; write [{given}]" if is_short else text
-    if isinstance(given, str) and WITH_UNIT.fullmatch(given):
-        return f"{text} without a unit; the key's name has the unit"
-    return text
-
-
-def _lower(text: str) -> str:
-    return (text[:1].lower() + text[1:]).replace("input should be", "must be")
 
 
 def _path_of(data: Any, detail: ErrorDetails) -> YamlPath:

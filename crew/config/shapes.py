@@ -1,9 +1,12 @@
-"""What the types of shapes say: the keys at a path, and where else a key belongs."""
+"""What the types of shapes say: the keys at a path, where else a key belongs, what is expected."""
 
+import re
 import types
 import typing
 from collections.abc import Iterator
 from typing import Any
+
+from pydantic_core import ErrorDetails
 
 from agents.config import AgentConfig
 from crew.config.files.document import YamlPath
@@ -13,6 +16,30 @@ from tools.schemas.yaml_shape import Shape
 # the two files whose keys are mistaken for each other's
 FILES: dict[type[Shape], str] = {CrewConfig: "crew.yaml", AgentConfig: "agents/<id>.yaml"}
 OTHER_FILE: dict[type[Shape], type[Shape]] = {CrewConfig: AgentConfig, AgentConfig: CrewConfig}
+
+EXPECTED = {
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "list_type": "a list",
+    "dict_type": "a mapping (`key: value` lines)",
+    "model_type": "a mapping (`key: value` lines)",
+    "model_attributes_type": "a mapping (`key: value` lines)",
+}
+# keys whose value is one name
+ONE_NAME = frozenset({"target", "entry_point", "next_agent", "on_wait_timeout", "id", "provider"})
+NAME_CHARACTER = re.compile(r"[A-Za-z0-9_-]")
+NAMES = re.compile(r"\w[\w-]{0,40}(\s*,\s*\w[\w-]{0,40})*")
+FOUND = {dict: "a mapping", list: "a list", type(None): "nothing"}
+# a number with its unit, as people write durations and sizes
+WITH_UNIT = re.compile(
+    r"\d+(\.\d+)?\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|kb|mb|%)", re.IGNORECASE
+)
 
 
 def inside(kind: Any, part: str | int, value: Any = None) -> Any:
@@ -124,3 +151,43 @@ def places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
             if typing.get_origin(annotation) is list:
                 annotation = typing.get_args(annotation)[-1]
             yield from places(annotation, place)
+
+
+def explain_name(given: Any) -> str:
+    """Return what a name may hold, and what in this one it may not."""
+    text = "a name is 1 to 128 letters, digits, '_' and '-'"
+    if not isinstance(given, str):
+        return text
+    wrong = next((char for char in given if not NAME_CHARACTER.fullmatch(char)), None)
+    if wrong is None:
+        return text
+    if wrong == " ":
+        return f"{text}, without spaces"
+    shown = f"{wrong!r} " if wrong.isprintable() else ""
+    return f"{text}; {shown}(U+{ord(wrong):04X}) cannot stand in it"
+
+
+def expectation(detail: ErrorDetails, path: YamlPath) -> str:
+    """Return what was expected, and what was found."""
+    given, kind = detail["input"], detail["type"]
+    if kind not in EXPECTED:
+        return lowered(detail["msg"])
+    text = f"expected {EXPECTED[kind]}"
+    # the value itself may have come from the environment, and be a secret
+    if found := FOUND.get(type(given)):
+        text = f"{text}; found {found}"
+    if kind == "string_type" and isinstance(given, list):
+        if path[-1] in ONE_NAME or "defaults" in path:
+            return f"{text}; write one name, without brackets"
+        return f"{text}; put quotes around a text in [brackets]"
+    if kind == "list_type" and isinstance(given, str):
+        is_short = NAMES.fullmatch(given) or WITH_UNIT.fullmatch(given)
+        return f"{text}; write [{given}]" if is_short else text
+    if isinstance(given, str) and WITH_UNIT.fullmatch(given):
+        return f"{text} without a unit; the key's name has the unit"
+    return text
+
+
+def lowered(text: str) -> str:
+    """Return a message of pydantic as it stands within a sentence."""
+    return (text[:1].lower() + text[1:]).replace("input should be", "must be")

@@ -61,6 +61,11 @@ def _agent(view: CrewView, named: Named, new: str) -> Renaming:
     groups = crew.routing.parallel_groups if crew is not None else {}
     if new in view.checked.files.agent_files or new in groups:
         raise RenameRefused(f"{new} is there already")
+    for file, document in view.rehearsals.documents.items():
+        for path in document.keys:
+            if str(path[-1]).startswith(f"agents.{named.name}."):
+                where = f"{file}:{document.key_at(path)[0]}"
+                raise RenameRefused(f"{where} changes {path[-1]}: name it there first")
     edits = [_edit(one, new) for one in references(view, named)]
     for ending in ENDINGS:
         file, then = f"agents/{named.name}{ending}", f"agents/{new}{ending}"

@@ -196,7 +196,7 @@ async def _answer_store_error(request: Request, error: Exception) -> Response:
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), "registered for it"
-    is_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    is_page = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
     if error.status_code == 404 and is_page:
         # a person has mistyped an address
         return console_page(404)

@@ -91,6 +91,7 @@ FILE = {"message": {"messageId": "f", "parts": [{"url": "file:///etc/passwd"}]}}
         ("ListTasks", {"status": "DONE"}, -32602),
         ("ListTasks", {"statusTimestampAfter": "today"}, -32602),
         ("ListTasks", {"pageToken": "../x"}, -32602),
+        ("ListTasks", {"pageToken": "of-no-run"}, -32602),
         ("CreateTaskPushNotificationConfig", {}, -32003),
         ("GetExtendedAgentCard", {}, -32004),
         ("Nonsense", {}, -32601),
@@ -133,6 +134,7 @@ def test_tasks(http: httpx2.Client, server: ServerProcess):
     assert [one["id"] for one in rest.json()["tasks"]] == [task["id"]]
     waiting = rpc(http, "ListTasks", {"status": "TASK_STATE_INPUT_REQUIRED"})
     assert [one["id"] for one in waiting["tasks"]] == [asking["id"]]
+    assert "artifacts" not in rpc(http, "ListTasks", {"includeArtifacts": None})["tasks"][0]
     whole = {"contextId": "c.1", "includeArtifacts": True, "historyLength": 9}
     for one in rpc(http, "ListTasks", whole)["tasks"]:
         assert one == rpc(http, "GetTask", {"id": one["id"]})

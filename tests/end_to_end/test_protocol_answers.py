@@ -93,8 +93,21 @@ def test_calls_of_one_id(tmp_path: Path):
             model="test-crew", input=[*yes, {"role": "assistant", "content": "all done"}, words]
         )
         assert new.headers["x-crew-ignored"] == "input.mcp_approval_response"
-        (_, *more) = [one for one in new.parse().output if one.type == "mcp_approval_request"]
-        assert len(more) == 1
+        again = [one for one in new.parse().output if one.type == "mcp_approval_request"]
+        assert len(again) == 2
+        # those of before, the requests, and those of now: the last ones decide
+        now: list[Any] = [
+            {"type": "mcp_approval_response", "approval_request_id": one.id, "approve": False}
+            for one in again
+        ]
+        between: list[Any] = [one.model_dump(exclude_none=True) for one in again]
+        last = openai_of(server).responses.create(model="test-crew", input=[*yes, *between, *now])
+        assert last.output_text == "all done"
+        assert paid(tmp_path) == ["bob", "carl"]
+        with client(server) as http:
+            http.delete(f"/api/crew/runs/{yes[0]['approval_request_id'].split('_')[1]}")
+        gone = openai_of(server).responses.create(model="test-crew", input=[*yes, words])
+        assert len([one for one in gone.output if one.type == "mcp_approval_request"]) == 2
         assert paid(tmp_path) == ["bob", "carl"]
 
 

@@ -194,7 +194,7 @@ async def a_version_that_cannot_be_read_loses_no_other_one(store: RunStore) -> N
     assert await found(store, "words") == ["d000001/0"]
     named = await store.documents.named(ANN, NOTES, "a.txt")
     assert named is not None
-    assert (named.document_id, named.status) == ("d000002", "failed")
+    assert (named.document_id, named.status, named.replaces) == ("d000002", "failed", "d000001")
     for number in (3, 4, 5):
         await keep(store, document(number))
     known = [f"d{n:06}" for n in range(1, 6) if await store.documents.get(ANN, f"d{n:06}")]

@@ -1,6 +1,7 @@
 """Tables and slides of office files."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,12 +13,12 @@ from pptx.shapes.base import BaseShape
 from pptx.shapes.group import GroupShape
 
 from crew.documents.reading.archives import check_archive, open_office
-from crew.documents.reading.marked import MarkedText
+from crew.documents.reading.marked import MarkedText, UnreadableFile
 from crew.documents.reading.plain import add_rows
 
 MAX_DEPTH = 20
 # of a sheet, by the format
-MAX_COLUMNS = 16_384
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 TRUE = ("1", "true")
 
 
@@ -66,16 +67,24 @@ def _hidden_places(sheet: Any) -> tuple[set[int], set[int]]:
             if event == "start":
                 data = element if name == "sheetData" else data
             elif name == "row":
-                number = int(element.get("r", number + 1))
+                number = _number(element.get("r"), number + 1)
+                if number > MAX_ROWS:
+                    raise UnreadableFile(f"has a row {number}, and sheets have {MAX_ROWS} at most")
                 if element.get("hidden") in TRUE:
                     rows.add(number)
                 if data is not None:
                     # a million rows are not kept
                     data.clear()
-            elif name == "col" and element.get("hidden") in TRUE:
-                last = min(int(element.get("max", 0)), MAX_COLUMNS)
-                columns.update(range(int(element.get("min", 1)), last + 1))
+            elif name == "col" and (element.get("hidden") in TRUE or element.get("width") == "0"):
+                first = max(_number(element.get("min"), 1), 1)
+                last = min(_number(element.get("max"), 0), MAX_COLUMNS)
+                columns.update(range(first, last + 1))
     return rows, columns
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    """Return a number as it is written; `otherwise` where there is none, or it is none."""
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,15}", text) else otherwise
 
 
 def _shown_rows(sheet: Any, hidden: set[int], columns: set[int]) -> Iterator[list[str]]:
@@ -97,7 +106,7 @@ def read_pptx(data: bytes, out: MarkedText) -> None:
     shown = open_office("presentation", lambda: pptx.Presentation(io.BytesIO(data)))
     hidden = 0
     for number, slide in enumerate(shown.slides, 1):
-        if slide.element.get("show") == "0":
+        if slide.element.get("show") in ("0", "false"):
             hidden += 1
             continue
         out.mark(f"slide {number}")

@@ -13,7 +13,8 @@ from crew.documents.reading.marked import MarkedText, UnreadableFile
 
 # code, which is shown as it is; or a comment
 COMMENT = re.compile(r"(?P<code>(?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|<!--.*?(?:-->|\Z)", re.DOTALL)
-DELIMITERS = ",;\t|"
+# where several fit, a comma is of a text or a number
+DELIMITERS = ";\t|,"
 # of a table that is looked at to find what separates its values
 SAMPLE = 20_000
 

@@ -100,6 +100,10 @@ def _invariants(raw: RawFiles, problems: list[Problem]) -> Sequence[PlacedInvari
     found = []
     for node in raw.invariants:
         document = NodeDocument.of(node)
+        if document.data is None:
+            text = "an invariant is a mapping with name, and never or always"
+            problems.append(document.problem((), "not-a-case", text))
+            continue
         bound: BoundDocument[Invariant] = bind(document, Invariant, {})
         problems += bound.problems
         if bound.value is None or has_failed(bound.problems):

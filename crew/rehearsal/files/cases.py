@@ -60,7 +60,7 @@ def read_cases(folder: Path, unsaved: Mapping[str, str]) -> RawFiles:
     names = {*rehearsal_files(folder), *unsaved}
     reader = _Reader(folder, RawFiles(), unsaved)
     shared = None
-    for name in sorted(names, key=lambda one: one not in CREW_WIDE):
+    for name in sorted(names, key=lambda one: (one not in CREW_WIDE, one)):
         document = reader.read(name)
         if document.data is None:
             continue

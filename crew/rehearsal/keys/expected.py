@@ -242,6 +242,7 @@ class Expect(Shape):
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing that could fail."""
-        return not (self.model_fields_set - {"at_most", "judge"}) and not (
+        given = {one for one in self.model_fields_set if getattr(self, one) is not None}
+        return not (given - {"at_most", "judge"}) and not (
             self.at_most.model_fields_set - {"wall_seconds"}
         )

@@ -43,12 +43,15 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
         state = None
     if state is not None and state not in KNOWN_STATES:
         raise A2aError(INVALID_PARAMS, f"status: is one of {', '.join(KNOWN_STATES)}")
-    if token is not None and re.fullmatch(ID, token) is None:
+    store = services_of(request).runs.store
+    is_place = token is None or (re.fullmatch(ID, token) is not None and await store.row(token))
+    if not is_place:
         raise A2aError(INVALID_PARAMS, "pageToken: is none of this server's")
     since = name_in(params, "statusTimestampAfter")
     if since is not None and TIME.fullmatch(since) is None:
         raise A2aError(INVALID_PARAMS, "statusTimestampAfter: is a time like 2026-01-31T09:30:00Z")
-    with_artifacts = params.get("includeArtifacts", False)
+    with_artifacts = params.get("includeArtifacts")
+    with_artifacts = False if with_artifacts is None else with_artifacts
     if not isinstance(with_artifacts, bool):
         raise A2aError(INVALID_PARAMS, "includeArtifacts: is true or false")
     status = next((one for one, known in STATES.items() if known == state), None)
@@ -56,7 +59,7 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
     total = 0
     if state is None or status is not None:
         wanted = _filter(request, status, name_in(params, "contextId"))
-        store, moment = services_of(request).runs.store, _moment(since) if since else None
+        moment = _moment(since) if since else None
         counted = await store.rows(wanted, MAX_COUNTED)
         total = len([row for row in counted if await _is_since(store, row, moment)])
         after = token

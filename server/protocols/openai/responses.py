@@ -45,9 +45,11 @@ from server.protocols.openai.shape import (
     refuse_fields,
     require_model,
 )
-from server.protocols.pauses import CallReply, PauseCall, answer_with, parse_place, pause_calls
+from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
 READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation", "metadata"})
+# an answer to an approval, with its run, the number of its pause, and the key of its call there
+PlacedReply = tuple[tuple[str, int, str], dict[str, Any]]
 REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}
 ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
@@ -69,12 +71,15 @@ async def create_response(request: Request) -> Response | EventStream:
 
     async def decide() -> tuple[RunRequest, Source | None]:
         if approvals:
-            replies = await _approved(request, approvals)
-            if not has_words_behind or await _waits_for(request, replies[0].call):
+            # what stands before the last one's pause is what the client repeats
+            (run_id, seq, _), _ = approvals[-1]
+            chosen = [one for one in approvals if one[0][:2] == (run_id, seq)]
+            await _require_answered(request, [one for one in approvals if one not in chosen])
+            if not has_words_behind or await _waits(request, run_id, seq):
                 heard.ignored += ["input.message"] if has_words_behind else []
+                replies = await _approved(request, run_id, seq, chosen)
                 answer = answer_with(replies, caller_of(request), deltas=streams)
-                return resume_with(request, replies[0].call.run_id, answer), None
-            # what the client repeats of before
+                return resume_with(request, run_id, answer), None
             heard.ignored.append("input.mcp_approval_response")
         return await _asked(request, data, heard, deltas=streams)
 
@@ -209,14 +214,14 @@ async def _fold_stored(request: Request, run_id: str, begun: int, fold: Response
                 return
 
 
-def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, Any]], bool]:
-    """Return the messages of an input, its last answers to approvals, and if words stand behind."""
+def _heard(request: Request, given: Any) -> tuple[ClientWords, list[PlacedReply], bool]:
+    """Return the messages of an input, its answers to approvals, and if words stand behind them."""
     if isinstance(given, str):
         return ClientWords([("user", given)] if given else []), [], False
     if not isinstance(given, list):
         raise bad_request([("input", "is a text, or a list of items")])
     messages: list[Any] = []
-    approvals: list[dict[str, Any]] = []
+    approvals: list[PlacedReply] = []
     others: list[str] = []
     has_words_behind = False
     for place, item in enumerate(given):
@@ -225,11 +230,7 @@ def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, An
             messages.append(item)
             has_words_behind = True
         elif kind == "mcp_approval_response":
-            if has_words_behind and approvals:
-                # of an earlier response
-                others.append(f"input.{kind}")
-                approvals = []
-            approvals.append(item)
+            approvals.append((_place_of(item), item))
             has_words_behind = False
         elif kind is None:
             raise bad_request([(f"input[{place}]", "must be an item")])
@@ -239,6 +240,17 @@ def _heard(request: Request, given: Any) -> tuple[ClientWords, list[dict[str, An
     heard = hear(request, messages, "input")
     heard.ignored += others
     return heard, approvals, has_words_behind
+
+
+def _place_of(item: dict[str, Any]) -> tuple[str, int, str]:
+    """Return what an answer to an approval is about; raises HttpProblem."""
+    name = item.get("approval_request_id")
+    found = APPROVAL.fullmatch(name) if isinstance(name, str) else None
+    place = parse_place(":".join(found.groups())) if found else None
+    if place is None or not isinstance(item.get("approve"), bool):
+        text = "needs an approval_request_id of a response, and approve"
+        raise bad_request([("input.mcp_approval_response", text)])
+    return place
 
 
 async def _asked(
@@ -300,38 +312,36 @@ async def _before(request: Request, run_id: str) -> list[tuple[str, str]]:
     return [*history, ("user", row.query), *said, *answer]
 
 
-async def _waits_for(request: Request, call: PauseCall) -> bool:
-    """Return whether the run of a call still waits in its pause."""
-    row = await own_run(request, call.run_id)
-    return row.status == "paused" and row.pause_seq == call.seq
+async def _require_answered(request: Request, others: list[PlacedReply]) -> None:
+    """Raise HttpProblem where one of several pauses would be left without its answer."""
+    for run_id, seq in {place[:2] for place, _ in others}:
+        if await _waits(request, run_id, seq):
+            raise bad_request([("input", "all approvals must be of one response")])
 
 
-async def _approved(request: Request, approvals: list[dict[str, Any]]) -> list[CallReply]:
+async def _waits(request: Request, run_id: str, seq: int) -> bool:
+    """Return whether a run of the caller still waits in a pause."""
+    try:
+        row = await own_run(request, run_id)
+    except UnknownRun:
+        return False
+    return row.status == "paused" and row.pause_seq == seq
+
+
+async def _approved(
+    request: Request, run_id: str, seq: int, given: list[PlacedReply]
+) -> list[CallReply]:
     """Return the answers to the approval requests of one pause; raises HttpProblem."""
-    by_id: dict[str, dict[str, Any]] = {}
-    places = set()
-    for one in approvals:
-        name = one.get("approval_request_id")
-        found = APPROVAL.fullmatch(name) if isinstance(name, str) else None
-        place = parse_place(":".join(found.groups())) if found else None
-        if place is None or not isinstance(one.get("approve"), bool):
-            text = "needs an approval_request_id of a response, and approve"
-            raise bad_request([("input.mcp_approval_response", text)])
-        if place[2] in by_id:
-            raise bad_request([("input", "answers an approval request twice")])
-        places.add(place[:2])
-        by_id[place[2]] = one
-    if len(places) != 1:
-        raise bad_request([("input", "all approvals must be of one response")])
-    ((run_id, seq),) = places
-    pause = await pause_at(request, run_id, seq)
-    asked = pause_calls(run_id, pause, "")
-    if missing := [one.key for one in asked if one.key not in by_id]:
+    by_key = {place[2]: item for place, item in given}
+    if len(by_key) < len(given):
+        raise bad_request([("input", "answers an approval request twice")])
+    asked = pause_calls(run_id, await pause_at(request, run_id, seq), "")
+    if missing := [one.key for one in asked if one.key not in by_key]:
         raise bad_request([("input", f"must answer all approval requests; missing: {missing[0]}")])
-    if unknown := by_id.keys() - {one.key for one in asked}:
+    if unknown := by_key.keys() - {one.key for one in asked}:
         text = f"answers an approval request that there was not: {min(unknown)}"
         raise bad_request([("input", text)])
     return [
-        CallReply(one, by_id[one.key]["approve"], reason=str(by_id[one.key].get("reason") or ""))
+        CallReply(one, by_key[one.key]["approve"], reason=str(by_key[one.key].get("reason") or ""))
         for one in asked
     ]

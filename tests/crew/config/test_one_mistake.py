@@ -51,6 +51,10 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"crew": CREW + "routing: {parallel_groups: {g: }, defaults: {a: g}}\n"},
         ["crew.yaml:2:29 e missing-key"],
     ),
+    "a key that must be there, misspelt": (
+        {"crew": CREW + "memory: {core: {b: {descripton: x}}}\n"},
+        ["crew.yaml:2:21 e unknown-key (description)"],
+    ),
     "a provider that is a text": (
         {
             "crew": CREW + "providers: {p: http://x/v1}\n",

@@ -52,6 +52,8 @@ async def test_texts():
 
 
 async def test_tables_of_values_are_never_evaluated():
+    prices = await read("b.csv", b"price, net;number\n1,5;2\n2,5;3\n")
+    assert "price, net: 1,5 | number: 2" in prices.text
     found = await read("a.csv", b'share;part\nFPT;=1+1\n\n"a;b";2\nx;1;extra\n')
     assert (
         found.text
@@ -248,3 +250,85 @@ async def test_a_process_that_does_otherwise(script: str, why: str):
     found = await read("a.txt", b"text", program=program, seconds=seconds)
     assert why in found.reason
     assert not found.text
+
+
+def document_of(body: str, **parts: str) -> bytes:
+    """A file of Word with this body, and styles beside its own."""
+    text = docx.Document()
+    for style in parts.values():
+        text.styles.element.append(parse_xml(style.format(NAMES)))
+    old = text.element.body
+    new = parse_xml(f"<w:body {NAMES}>{body}</w:body>")
+    old.getparent().replace(old, new)
+    return written(text.save)
+
+
+def run_of(text: str, properties: str = "") -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
+WHITE = '<w:color w:val="FFFFFF"/>'
+STYLED = '<w:style {} w:type="character" w:styleId="S"><w:name w:val="S"/><w:rPr>' + WHITE
+DARK, UNSHADED = '<w:shd w:fill="1F3864"/>', '<w:shd w:fill="FFFFFF"/>'
+BY_STYLE = '<w:rStyle w:val="S"/>'
+BODIES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "a comment in a drawing": (
+        f"<w:p><w:r><w:pict><!-- x --><v:shape/></w:pict></w:r>{run_of('seen')}</w:p>",
+        "seen",
+        {},
+    ),
+    "a run without a paragraph": (f"{run_of('lost')}<w:p>{run_of('seen')}</w:p>", "seen", {}),
+    "rows in a cell": (
+        f"<w:tbl><w:tr><w:tc><w:tbl><w:tr><w:trPr><w:del/></w:trPr><w:tc><w:p>{run_of('HIDDEN')}"
+        f"</w:p></w:tc></w:tr><w:tr><w:tc><w:p>{run_of('seen')}</w:p></w:tc></w:tr></w:tbl>"
+        f"<w:p/></w:tc></w:tr></w:tbl>",
+        "| seen |",
+        {},
+    ),
+    "what a field compares": (
+        '<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+        + run_of("HIDDEN")
+        + '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'
+        + run_of("seen")
+        + '<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>',
+        "seen",
+        {},
+    ),
+    "white by a style": (
+        f"<w:p>{run_of('seen')}{run_of('HIDDEN', BY_STYLE)}</w:p>",
+        "seen",
+        {"style": f"{STYLED}</w:rPr></w:style>"},
+    ),
+    "white on white": (
+        f"<w:p>{run_of('seen')}{run_of('HIDDEN', WHITE + UNSHADED)}</w:p>",
+        "seen",
+        {},
+    ),
+    "white on a style's colour": (
+        f"<w:p>{run_of('seen', BY_STYLE)}</w:p>",
+        "seen",
+        {"style": f"{STYLED}{DARK}</w:rPr></w:style>"},
+    ),
+    "two forms of a drawing": (
+        "<w:p><w:r><mc:AlternateContent><mc:Choice>"
+        + BOX.format("", "seen")
+        + "</mc:Choice><mc:Choice>"
+        + BOX.format("", "HIDDEN")
+        + "</mc:Choice></mc:AlternateContent></w:r></w:p>",
+        "seen",
+        {},
+    ),
+    "no number": (
+        f'<w:p><w:pPr><w:numPr><w:numId w:val="0"/></w:numPr></w:pPr>{run_of("seen")}</w:p>',
+        "seen",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+async def test_what_a_reader_of_word_sees(name: str):
+    body, shown, styles = BODIES[name]
+    found = await read("a.docx", document_of(body, **styles))
+    assert (found.reason, "HIDDEN" in found.text) == ("", False), found
+    assert found.text.strip().split("\n")[-1] == shown

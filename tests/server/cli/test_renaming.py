@@ -42,6 +42,13 @@ def test_a_name_in_every_place(tmp_path: Path):
     assert {edit.file for edit in made.edits} == files
     assert len([edit for edit in made.edits if edit.file == "tests/all.yaml"]) == 5
     assert len([edit for edit in made.edits if edit.file == "crew.yaml"]) == 4
+    changing = (
+        "rehearsals:\n  - { name: x, query: x, set: { agents.b.role: y }, expect: { end: END } }\n"
+    )
+    (folder / "tests" / "set.yaml").write_text(changing)
+    with pytest.raises(RenameRefused, match=r"set.yaml:2 changes agents.b.role"):
+        rename(view_crew(folder, {}), agent, "front")
+    (folder / "tests" / "set.yaml").unlink()
     signal = next(one for one in names_of(view) if (one.kind, one.name) == ("signal", "[GO]"))
     edits = rename(view, signal, "[OUT]").edits
     assert len([edit for edit in edits if edit.file == "agents/a.yaml"]) == 2

@@ -81,6 +81,8 @@ def test_an_option_that_is_given_twice(words: tuple[str, ...], option: str):
 def test_a_folder_in_the_place_of_an_answer(tmp_path: Path):
     """Is no answer of a person: where it belongs is said."""
     folder = write_crew(tmp_path / "crew", {"a": {}})
+    long = crew("answer", "last", "yes " * 100, folder)
+    assert (long.returncode, "File name" in long.stderr) == (1, False)
     for words in (("last", folder), ("last", folder, "yes")):
         ended = crew("answer", *words, "--decision", "approve")
         assert ended.returncode == 2

@@ -261,6 +261,9 @@ def publish_document(document: StoredDocument, text: str, limits: DocumentLimits
     for one in documents_of(versions):
         if one.document_id < document_id:
             yield from remove(one)
+        elif one.document_id > document_id:
+            text_of = DOCUMENT.dump_json(replace(one, replaces=document_id)).decode()
+            yield SET, (owner, one.document_id, text_of)
     counts = (document.chars, document.chunks, document.words)
     live = DOCUMENT.dump_json(replace(document, replaces="")).decode()
     yield SET_LIVE, (owner, document_id, *counts, live)

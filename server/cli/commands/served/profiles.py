@@ -134,7 +134,7 @@ def answer(
 
     Example: [bold]crew answer last "two people, at eight" examples/pausing[/]
     """
-    if text and _has_crew(Path(text)) and not (folder and _has_crew(folder)):
+    if text and _has_crew(text) and not (folder and _has_crew(folder)):
         words = f"{text} is a crew's folder, which comes behind the text"
         remedy = f'crew answer {run_id} "" {text} --decision approve'
         raise typer.BadParameter(f"{words}: {remedy}", param_hint="TEXT")
@@ -149,8 +149,9 @@ def answer(
     local.answer_here(folder or HERE, run_id, said, as_lines=as_lines)
 
 
-def _has_crew(folder: Path) -> bool:
-    return (folder / CREW_FILE).is_file()
+def _has_crew(folder: str | Path) -> bool:
+    # an answer may be longer than any name
+    return os.path.isfile(os.path.join(folder, CREW_FILE))  # noqa: PTH113, PTH118
 
 
 def open(  # the name of the command
