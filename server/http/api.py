@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
-from crew.runs.costs.report import KEYS
+from crew.journal.records.spent.costs import KEYS
 from server.http.bodies import (
     NO_TIME,
     TIME,

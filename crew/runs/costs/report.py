@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, cast, get_args
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from agents.costs.prices import Prices
@@ -12,7 +12,6 @@ from crew.journal.records.spent.costs import CostKey, CostQuery, CostSum
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
-KEYS: tuple[CostKey, ...] = get_args(CostKey)
 MODEL: tuple[CostKey, CostKey] = ("provider", "model")
 # rows that are read to be priced anew
 MAX_ROWS = 100_000
@@ -32,15 +31,6 @@ class CostReport:
         """Return it as programs get it."""
         rows = [{**dict(zip(self.by, one.keys, strict=True)), **_amounts(one)} for one in self.rows]
         return {"rows": rows, "total": _amounts(self.total)}
-
-
-def parse_keys(text: str) -> tuple[CostKey, ...]:
-    """Parse keys with commas between them; raises ValueError, which says what is wrong."""
-    found = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
-    unknown = [one for one in found if one not in KEYS]
-    if unknown:
-        raise ValueError(f"there is no {unknown[0]!r}; known: {', '.join(KEYS)}")
-    return cast(tuple[CostKey, ...], found)
 
 
 async def cost_report(

@@ -1,34 +1,14 @@
 """`crew inbox`: the runs that wait for a person."""
 
-import asyncio
-import json
-from collections.abc import Sequence
-from pathlib import Path
+import importlib
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from crew.journal.records.listing import RunFilter
-from crew.journal.records.rows import RunRow
-from crew.journal.store import RunStore
-from crew.journal.wire import RunEvent
-from crew.runs.streams.live import LiveRuns
-from crew.runs.streams.reader import RunReader
 from server.cli.exits import HERE, say_none
-from server.cli.hints import answer_commands
-from server.cli.opening import open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.served.runs import show_served_inbox
-from server.cli.view.listed import print_viewers, print_waiting
-from server.http.responses import describe_inbox_run
-from tools.clock import SYSTEM_CLOCK, rfc3339
-from tools.text.texts import visible_json
-
-# runs in one look at the store
-PAGE = 100
 
 
 def inbox(
@@ -48,40 +28,8 @@ def inbox(
     if target is not None:
         with opened_api(target, home) as api:
             shown = show_served_inbox(api, as_document=as_document)
-    elif (store := open_to_look(home)) is not None:
-        shown = asyncio.run(_show(store, home, as_document=as_document))
+    else:
+        local = importlib.import_module("server.cli.local.inbox")
+        shown = local.show_inbox(home, as_document=as_document)
     if not shown:
         say_none("no run waits for a person", as_document=as_document)
-
-
-async def _show(store: RunStore, folder: Path, *, as_document: bool) -> int:
-    """Print the runs that wait; returns how many."""
-    count = 0
-    reader, console = RunReader(LiveRuns(store, SYSTEM_CLOCK)), Console(highlight=False)
-    after: str | None = None
-    try:
-        while rows := await store.rows(RunFilter("paused"), PAGE, after, oldest_first=True):
-            looking = await store.viewers.find([row.run_id for row in rows], rfc3339(store.now()))
-            for row in rows:
-                count += 1
-                pause = await reader.pause_of(row)
-                viewers = [one for one in looking if one.run_id == row.run_id]
-                if as_document:
-                    shown = describe_inbox_run(row, pause, viewers)
-                    print(visible_json(json.dumps(shown, ensure_ascii=False)))
-                elif pause is not None:
-                    _print(console, folder, row, pause, [one.name for one in viewers])
-            after = rows[-1].run_id
-        return count
-    finally:
-        await store.aclose()
-
-
-def _print(
-    console: Console, folder: Path, row: RunRow, pause: RunEvent, viewers: Sequence[str]
-) -> None:
-    view = print_waiting(console, row.run_id, row.query, row.answer, pause)
-    print_viewers(console, viewers)
-    for command in answer_commands(folder, row.run_id, view.question, view.calls):
-        console.print(f"  {escape(command)}", soft_wrap=True)
-    console.print()

@@ -1,27 +1,16 @@
 """Why a run went where it went: `crew why`."""
 
-import asyncio
+import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from crew.crew import Crew
-from crew.journal.records.listing import RunFilter
-from crew.journal.records.rows import PAGE, RunRow
-from crew.journal.store import RunStore
-from crew.routing.steps import LIMIT_REASONS
-from crew.runs.errors import UnknownRun
-from crew.why.missed import last_way_to
-from crew.why.reading import ExplainedRun, explain_run
-from crew.why.steps import WhyStep
-from server.cli.commands.spent.costs import usd_text
-from server.cli.exits import HERE, Exit, fail
-from server.cli.opening import load, open_to_look
+from server.cli.exits import HERE
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.options import GivenFolder, Profile, Server, place_arguments
-from server.cli.stored import find_run
+from server.cli.view.amounts import usd_text
 from tools.text.texts import visible, visible_json
 
 # of what took longest, or cost most
@@ -75,21 +64,9 @@ def why(
             run, found = api.read(path), api.read(f"{path}/why", event=number)
         _print(run, _ordered(found["steps"], by_time, by_cost), as_document, number is not None)
         return
-    crew = load(home, None, asks=False)
-    store = open_to_look(home)
-    if store is None:
-        fail("no run is kept")
-    row, explained = asyncio.run(_explain(store, crew, run_id))
-    steps = explained.steps
-    if number is not None:
-        steps = [one for one in steps if one.event == number]
-        if not steps:
-            fail(f"event {number} of run {row.run_id} follows from nothing, or is not there")
-    if missed is not None:
-        steps = _missed(explained, steps, missed)
-    shown = _ordered([one.document() for one in steps], by_time, by_cost)
-    run = {"run_id": row.run_id, "status": row.status, "reason": row.reason}
-    _print(run, shown, as_document, number is not None)
+    local = importlib.import_module("server.cli.local.why")
+    run, steps = local.explained_here(home, run_id, number, missed)
+    _print(run, _ordered(steps, by_time, by_cost), as_document, number is not None)
 
 
 def _ordered(
@@ -113,46 +90,6 @@ def _print(
     for one in steps:
         for line in _lines(one, in_full=in_full):
             print(visible(line))
-
-
-async def _explain(store: RunStore, crew: Crew, run_id: str | None) -> tuple[RunRow, ExplainedRun]:
-    try:
-        row = await (_last_wrong(store) if run_id is None else _row(store, run_id))
-        return row, await explain_run(store, row, crew)
-    finally:
-        await store.aclose()
-
-
-async def _row(store: RunStore, text: str) -> RunRow:
-    run_id = await find_run(store, text)
-    row = await store.row(run_id)
-    if row is None:
-        raise UnknownRun(run_id)
-    return row
-
-
-async def _last_wrong(store: RunStore) -> RunRow:
-    """Find the last run that failed or met a limit."""
-    after: str | None = None
-    found: RunRow | None = None
-    while found is None and (page := await store.rows(RunFilter(), PAGE, after)):
-        wrong = (row for row in page if row.status == "failed" or row.reason in LIMIT_REASONS)
-        found, after = next(wrong, None), page[-1].run_id
-    if found is None:
-        fail("no run has failed or met a limit; name one: crew why DIR last", Exit.USAGE)
-    return found
-
-
-def _missed(explained: ExplainedRun, steps: Sequence[WhyStep], agent: str) -> list[WhyStep]:
-    routing = explained.routing
-    if routing is None:
-        fail("the files of the run are no longer kept: where it could go is not known")
-    if agent not in routing.agents and agent not in routing.groups:
-        raise typer.BadParameter(f"there is no agent or group {agent}", param_hint="--not")
-    found = last_way_to(routing, steps, agent)
-    if found is None:
-        fail(f"no way led to {agent} from where this run was")
-    return [found]
 
 
 def _lines(step: Mapping[str, Any], *, in_full: bool) -> Iterator[str]:

@@ -10,6 +10,8 @@ from server.cli.main import COMMANDS, build
 from tests.support.processes import PROCESS_SECONDS
 
 # heavy, and needed by few commands
+# nothing listens there
+NOWHERE = ["--server", "http://127.0.0.1:9"]
 HEAVY = {"aiohttp", "mcp", "networkx", "openai", "pydantic", "starlette", "uvicorn", "yaml"}
 
 
@@ -27,8 +29,9 @@ def test_the_list_says_what_each_command_says_of_itself():
         (["--help"], set()),
         (["--version"], set()),
         (["run", "examples/hello", "hi", "--json"], {"networkx", "pydantic", "starlette", "yaml"}),
+        *((one.split() + NOWHERE, {"pydantic", "yaml"}) for one in ("why last", "costs", "inbox")),
     ],
-    ids=["help", "version", "run"],
+    ids=["help", "version", "run", "why", "costs", "inbox"],
 )
 def test_what_a_command_does_not_need_is_not_imported(arguments: list[str], needed: set[str]):
     """It would take its time: nobody should wait for it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast, get_args
 
 # by what sums are grouped; token: the owner, which is a token's name
 CostKey = Literal[
@@ -10,6 +10,16 @@ CostKey = Literal[
 ]
 # for these the calls themselves are read, which are kept for a shorter time
 OF_CALLS: frozenset[CostKey] = frozenset({"run", "conversation", "hour"})
+KEYS: tuple[CostKey, ...] = get_args(CostKey)
+
+
+def parse_keys(text: str) -> tuple[CostKey, ...]:
+    """Parse keys with commas between them; raises ValueError, which says what is wrong."""
+    found = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
+    unknown = [one for one in found if one not in KEYS]
+    if unknown:
+        raise ValueError(f"there is no {unknown[0]!r}; known: {', '.join(KEYS)}")
+    return cast(tuple[CostKey, ...], found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,13 @@
 """How full the pots of a crew's budgets are: `crew budgets`."""
 
-import asyncio
+import importlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from crew.crew import Crew
-from crew.journal.store import RunStore
-from crew.runs.costs.pots import present_pots
 from server.cli.exits import HERE, say_none
-from server.cli.opening import load, open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.text.texts import visible, visible_json
@@ -37,8 +33,8 @@ def budgets(
         with opened_api(target, HERE) as api:
             found = api.read("/budgets")["budgets"]
     else:
-        crew, store = load(folder or HERE, None, asks=False), open_to_look(folder or HERE)
-        found = asyncio.run(_look(store, crew)) if store is not None else []
+        local = importlib.import_module("server.cli.local.budgets")
+        found = local.budgets_here(folder or HERE)
     if not found:
         say_none(NONE, as_document=as_lines)
     for one in found:
@@ -46,13 +42,6 @@ def budgets(
             print(visible_json(json.dumps(one, ensure_ascii=False)))
         else:
             print(visible(_line(one)))
-
-
-async def _look(store: RunStore, crew: Crew) -> list[dict[str, Any]]:
-    try:
-        return [one.document() for one in await present_pots(store, crew)]
-    finally:
-        await store.aclose()
 
 
 def _line(pot: Mapping[str, Any]) -> str:

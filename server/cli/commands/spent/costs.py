@@ -1,32 +1,23 @@
 """What the runs of a crew have cost: `crew costs`."""
 
-import asyncio
 import csv
+import importlib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
-from agents.costs.prices import FREE
-from crew.config.costs.prices import used_models
-from crew.config.crew_files import CrewFiles
-from crew.crew import check
-from crew.journal.records.spent.costs import CostKey
-from crew.journal.store import RunStore
-from crew.runs.costs.report import CostReport, PriceList, cost_report, parse_keys
+from crew.journal.records.spent.costs import CostKey, parse_keys
 from server.cli.exits import HERE, say_none
-from server.cli.opening import open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
+from server.cli.view.amounts import tokens_text, usd_text
 from tools.text.lengths import length_of
 from tools.text.texts import visible, visible_json
 
 NONE = "no model was called yet; crew run DIR QUESTION starts a run"
-MILLION = 10**6
 
 
 def costs(
@@ -71,16 +62,14 @@ def costs(
             found = api.read("/costs", by=",".join(keys), since=since or None)
         _print({**found, "rows": found["rows"][:top]}, keys, as_document, as_csv)
         return
-    home = folder or HERE
-    store = open_to_look(home)
-    if store is None:
+    local = importlib.import_module("server.cli.local.costs")
+    document = local.costs_here(folder or HERE, keys, length, top, reprice=reprice)
+    if document is None:
         if as_document:
             print('{"rows": [], "total": null}')
         say_none(NONE, as_document=as_document or as_csv)
         return
-    files = check(home, imports=False).files
-    report = asyncio.run(_look(store, keys, _zone(files), length, top, _list(files, reprice)))
-    _print(report.document(), keys, as_document, as_csv)
+    _print(document, keys, as_document, as_csv)
 
 
 def _print(
@@ -95,36 +84,6 @@ def _print(
     else:
         for line in cost_lines(document, keys):
             print(visible(line))
-
-
-def _zone(files: CrewFiles) -> ZoneInfo:
-    return ZoneInfo(files.crew.settings.timezone if files.crew is not None else "UTC")
-
-
-def _list(files: CrewFiles, reprice: bool) -> PriceList | None:
-    if not reprice:
-        return None
-    models = used_models(files)
-    known = {(one.provider, one.model): one.prices for one in models if one.prices is not None}
-    # a script answers by the names that the files have
-    names = {} if files.crew is None else files.crew.models
-    given = {name: one.prices.prices("models") for name, one in names.items() if one.prices}
-    scripted = {("scripted", name): one for name, one in given.items()}
-    return {("scripted", "scripted"): FREE, **known, **scripted}
-
-
-async def _look(
-    store: RunStore,
-    by: Sequence[CostKey],
-    zone: ZoneInfo,
-    since: timedelta | None,
-    top: int,
-    prices: PriceList | None,
-) -> CostReport:
-    try:
-        return await cost_report(store, by, zone, since=since, top=top, prices=prices)
-    finally:
-        await store.aclose()
 
 
 def cost_lines(document: Mapping[str, Any], by: Sequence[CostKey]) -> Iterator[str]:
@@ -160,16 +119,6 @@ def _cells(by: Sequence[CostKey], row: dict[str, Any]) -> list[str]:
         f"{tokens_text(usage['output'])} out",
         "?" if is_unknown else at_least + usd_text(cost["usd"]),
     ]
-
-
-def tokens_text(count: int) -> str:
-    """Return a number of tokens for people."""
-    return f"{count / MILLION:.1f} M" if count >= MILLION // 20 else f"{count:,}"
-
-
-def usd_text(usd: float) -> str:
-    """Return an amount for people: cents, or what is less."""
-    return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.6f}".rstrip("0")
 
 
 def _print_csv(document: Mapping[str, Any], by: Sequence[CostKey]) -> None:

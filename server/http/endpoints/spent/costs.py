@@ -3,7 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.runs.costs.report import cost_report, parse_keys
+from crew.journal.records.spent.costs import parse_keys
+from crew.runs.costs.report import cost_report
 from server.http.callers.rights import caller_of
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters
