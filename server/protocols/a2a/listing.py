@@ -95,7 +95,8 @@ async def _is_since(store: RunStore, row: RunRow, moment: datetime | None) -> bo
         return True
     at = rfc3339(store.now()) if row.ended_at is None else row.ended_at
     if row.pause_seq is not None:
-        paused = await store.records(row.run_id, row.pause_seq - 1, 1)
+        # the event that ends its segment, by which GetTask says when it paused
+        paused = await store.records(row.run_id, row.last_seq - 1, 1)
         at = RunEvent.of_record(paused[0]).timestamp if paused else row.started_at
     return datetime.fromisoformat(at) > moment
 
