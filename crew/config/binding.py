@@ -4,7 +4,7 @@ What is wrong is left out, and only that, so that every other check still runs.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -85,29 +85,20 @@ def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> 
 
 
 def _problems(document: Document, kind: type[Shape], details: list[ErrorDetails]) -> list[Problem]:
-    misspelt = set(_misspelt(document, details))
-    shown = [one for one in details[:MAX_PROBLEMS] if one["loc"] not in misspelt]
-    problems = [_problem(document, kind, detail) for detail in shown]
+    shown = details[:MAX_PROBLEMS]
+    found = [(detail, _problem(document, kind, detail)) for detail in shown]
+    # a key that must be there, and is written in another way, is one mistake
+    meant = {
+        (*detail["loc"][:-1], one.suggestion) for detail, one in found if one.code == "unknown-key"
+    }
+    problems = [
+        one for detail, one in found if detail["type"] != "missing" or detail["loc"] not in meant
+    ]
     if more := len(details[MAX_PROBLEMS:]):
         path = _path(document.data, details[MAX_PROBLEMS]["loc"])
         text = f"{more:,} more problems of this file are not shown; fix these first"
         problems.append(document.problem(path, "too-many-problems", text, key=True))
     return problems
-
-
-def _misspelt(
-    document: Document, details: Sequence[ErrorDetails]
-) -> Iterator[tuple[int | str, ...]]:
-    """Yield the places of keys that are missing because they are written in another way there."""
-    unknown: dict[tuple[int | str, ...], list[str]] = {}
-    for one in details[:MAX_PROBLEMS]:
-        if one["type"] == "extra_forbidden":
-            unknown.setdefault(one["loc"][:-1], []).append(str(one["loc"][-1]))
-    for one in details[:MAX_PROBLEMS]:
-        if one["type"] == "missing":
-            written, key = unknown.get(one["loc"][:-1], ()), str(one["loc"][-1])
-            if any(document.near(word, [key]) for word in written):
-                yield one["loc"]
 
 
 def _leave_out(

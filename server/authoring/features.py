@@ -81,14 +81,13 @@ def hover(view: CrewView, file: str, line: int, column: int) -> str:
 
 def problems_at(view: CrewView, file: str, line: int, column: int) -> list[Problem]:
     """Return the problems of the word at a place."""
-    document = view.documents.get(file)
+    document = view.document(file)
     lines = document.text.splitlines() if document is not None else []
     text = lines[line - 1] if line <= len(lines) else ""
     return [
         one
-        for one in view.problems
-        if (one.file, one.line) == (file, line)
-        and one.column <= column <= end_of_word(text, one.column)
+        for one in view.problems_of(file)
+        if one.line == line and one.column <= column <= end_of_word(text, one.column)
     ]
 
 
@@ -103,7 +102,7 @@ def end_of_word(line: str, column: int) -> int:
 
 
 def _meaning(view: CrewView, file: str, line: int, column: int) -> str:
-    document, kind = view.documents.get(file), file_kind(file)
+    document, kind = view.document(file), file_kind(file)
     if document is None or kind is None:
         return ""
     text = document.text.splitlines()[line - 1] if line <= len(document.text.splitlines()) else ""
@@ -129,7 +128,7 @@ def _meaning(view: CrewView, file: str, line: int, column: int) -> str:
 
 def variable_text(view: CrewView, file: str, name: str) -> str:
     """Return where the value of a prompt's `{{variable}}` comes from, as Markdown."""
-    head, document = f"`{{{{{name}}}}}`", view.documents.get(file)
+    head, document = f"`{{{{{name}}}}}`", view.document(file)
     if (output := parse_output_name(name)) is not None:
         return f"{head}: the field `{output[1]}` of the typed answer of {output[0]}, in this run"
     if name not in VARIABLES:
@@ -171,11 +170,9 @@ def described(view: CrewView, named: Named) -> str:
 
 def name_at(view: CrewView, file: str, line: int, column: int) -> Named | None:
     """Return the name at a place."""
-    found = [
-        one
-        for one in names_of(view)
-        if one.file == file and one.line == line and one.column <= column <= one.end
-    ]
+    document = view.document(file)
+    names = names_of(view, {file: document} if document is not None else {})
+    found = [one for one in names if one.line == line and one.column <= column <= one.end]
     return min(found, key=lambda one: len(one.name), default=None)
 
 
@@ -194,7 +191,7 @@ def references(view: CrewView, named: Named) -> list[Named]:
 
 def symbols(view: CrewView) -> Iterator[Named]:
     """Yield what is made in the files."""
-    yield from (one for one in names_of(view) if one.is_made)
+    yield from (one for one in names_of(view, view.own_documents) if one.is_made)
 
 
 def offers(view: CrewView, file: str, text: str, line: int, column: int) -> Iterator[Offer]:
@@ -246,17 +243,15 @@ def _names(view: CrewView, kind: NameKind | None) -> list[str]:
             return list(files.agent_files)
         case "tool":
             return [*files.tools, *(one for one in view.checked.tools.by_name)]
-        case "provider":
-            made = (one.name for one in names_of(view) if one.kind == kind)
-            return list(dict.fromkeys([*made, *BUILTINS]))
         case None:
             return []
-    return list(dict.fromkeys(one.name for one in names_of(view) if one.kind == kind))
+    known = [one.name for one in names_of(view, view.own_documents) if one.kind == kind]
+    return list(dict.fromkeys([*known, *(BUILTINS if kind == "provider" else ())]))
 
 
 def actions(view: CrewView, file: str, first: int, last: int) -> Iterator[Action]:
     """Yield the changes that are offered for some lines of a file."""
-    here = [one for one in view.problems if one.file == file and first <= one.line <= last]
+    here = [one for one in view.problems_of(file) if first <= one.line <= last]
     for edit in certain_edits(view.sources):
         if edit.file == file and first <= edit.line <= last:
             change = TextEdit(file, edit.line, edit.column, edit.column + len(edit.old), edit.new)
@@ -267,7 +262,8 @@ def actions(view: CrewView, file: str, first: int, last: int) -> Iterator[Action
         if problem.code == "missing-agent":
             yield from _new_agent(problem)
         if problem.severity == "warning":
-            lines = view.documents[file].text.splitlines() if file in view.documents else []
+            document = view.document(file)
+            lines = document.text.splitlines() if document is not None else []
             if problem.line <= len(lines) and "# crew:" not in lines[problem.line - 1]:
                 end = len(lines[problem.line - 1]) + 1
                 note = f"  # crew: allow {problem.code}"

@@ -1,7 +1,7 @@
 """Agents, groups, signals, tools, providers, models: where each is made, and where it is used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -109,6 +109,8 @@ PATTERNS: dict[str, tuple[Pattern, ...]] = {
         (("tools", ITEM), False, "tool", False),
         (("provider",), False, "provider", False),
         (("model",), False, "model", False),
+        (("backup", "provider"), False, "provider", False),
+        (("backup", "model"), False, "model", False),
     ),
     "script": (
         (("rules", ITEM, "agent"), False, "agent", False),
@@ -147,11 +149,12 @@ def role_of(kind: str, path: YamlPath, *, is_key: bool) -> NameKind | None:
     return None
 
 
-def names_of(view: CrewView) -> Iterator[Named]:
-    """Yield all names of a crew, where they stand."""
+def names_of(view: CrewView, documents: Mapping[str, Document] | None = None) -> Iterator[Named]:
+    """Yield the names of a crew, where they stand; `documents`: in these alone."""
+    documents = view.documents if documents is None else documents
     groups = set(view.checked.files.crew.routing.parallel_groups) if view.checked.files.crew else ()
     agents = view.checked.files.agent_files
-    for file, document in view.documents.items():
+    for file, document in documents.items():
         if (kind := file_kind(file)) is None:
             continue
         lines = document.text.splitlines()
@@ -172,15 +175,15 @@ def names_of(view: CrewView) -> Iterator[Named]:
                         continue
                     role: NameKind = "group" if is_group else named
                     yield Named(role, name, file, token.line, token.column, is_made)
-    yield from _signals_in_texts(view)
+    yield from _signals_in_texts(view, documents)
 
 
-def _signals_in_texts(view: CrewView) -> Iterator[Named]:
+def _signals_in_texts(view: CrewView, documents: Mapping[str, Document]) -> Iterator[Named]:
     """Yield signals where prompts, scripts and rehearsals say them."""
     crew = view.checked.files.crew
     rules = crew.routing.signals.values() if crew is not None else ()
     signals = {one.signal for found in rules for one in found}
-    for file, document in view.documents.items():
+    for file, document in documents.items():
         if file_kind(file) in ("agent", "script", "rehearsal"):
             for signal in signals:
                 yield from signal_places(document, file, signal)

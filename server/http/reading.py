@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import ErrorDetails, from_json
 from starlette.requests import ClientDisconnect, Request
 
 from crew.config.keys.crew_file import CrewSettings
@@ -147,7 +147,7 @@ def check_body(kind: type[B], data: Any) -> B:
         return kind.model_validate(data)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        problems = [(_field(e["loc"]), _message(e["type"], e["msg"])) for e in details]
+        problems = [(_field(one["loc"]), _message(one)) for one in details]
     raise bad_request(problems)
 
 
@@ -156,8 +156,10 @@ def _field(loc: tuple[int | str, ...]) -> str:
     return "".join(parts).lstrip(".")
 
 
-def _message(kind: str, message: str) -> str:
-    match kind:
+def _message(detail: ErrorDetails) -> str:
+    message = detail["msg"]
+    lowered = message[:1].lower() + message[1:]
+    match detail["type"]:
         case "missing" | "string_too_short":
             return "is missing"
         case "extra_forbidden":
@@ -165,7 +167,6 @@ def _message(kind: str, message: str) -> str:
         case "value_error":
             return message.removeprefix("Value error, ")
         case "string_pattern_mismatch":
-            pattern = message.partition("'")[2].rpartition("'")[0]
-            return PATTERNS.get(pattern, message[:1].lower() + message[1:])
+            return PATTERNS.get(detail["ctx"]["pattern"], lowered)
         case _:
-            return message[:1].lower() + message[1:]
+            return lowered

@@ -69,6 +69,8 @@ class CrewLanguageServer(LanguageServer):
         for folder in [one for one in self.shown if path.is_relative_to(one)]:
             if crew_folder(path) != folder:
                 # it has no crew.yaml any more
+                if (task := self._waiting.pop(folder, None)) is not None:
+                    task.cancel()
                 self._publish(folder, {})
 
     def _check_later(self, folder: Path) -> None:
@@ -128,7 +130,7 @@ class CrewLanguageServer(LanguageServer):
 
     def lines(self, view: CrewView, file: str) -> list[str]:
         """Return the lines of a file, as the editor has it."""
-        document = view.documents.get(file)
+        document = view.document(file)
         text = document.text if document is not None else ""
         if not text and file in view.sources.files:
             text = view.sources.files[file].decode("utf-8-sig", errors="replace")

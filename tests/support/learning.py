@@ -83,7 +83,7 @@ def learning(
     given = {"recall": {"learn": {"idle_seconds": 0, **(learn or {})}, **(memory or {})}}
     given["core"] = {"profile": PROFILE}
     written = [{"helper": "learn", "say": answer}, *(rules or [{"say": "I own VNM, says a"}])]
-    agents = {"a": {"is_terminal": True}}
+    agents = crew.pop("agents", {"a": {"is_terminal": True}})
     path = write_crew(folder, agents, written, memory=given, conversations={}, **crew)
     loaded = load_crew(path, clock=clock) if clock is not None else load_crew(path)
     return Learned(Runs(loaded, store or MemoryStore(loaded.clock)))

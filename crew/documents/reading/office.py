@@ -14,19 +14,12 @@ from pptx.shapes.group import GroupShape
 
 from crew.documents.reading.archives import check_archive, open_office
 from crew.documents.reading.marked import MarkedText, UnreadableFile
-from crew.documents.reading.plain import add_rows
+from crew.documents.reading.plain import add_rows, add_table
 
 MAX_DEPTH = 20
 # of a sheet, by the format
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 TRUE = ("1", "true")
-
-
-def _add_table(rows: Iterable[list[str]], out: MarkedText) -> None:
-    for row in rows:
-        values = [" ".join(one.split()) for one in row]
-        if any(values):
-            out.add(f"| {' | '.join(values)} |\n")
 
 
 def read_xlsx(data: bytes, out: MarkedText) -> None:
@@ -113,7 +106,7 @@ def read_pptx(data: bytes, out: MarkedText) -> None:
         for shape in _shapes(slide.shapes):
             with out.paragraph():
                 if getattr(shape, "has_table", False):
-                    _add_table(([c.text for c in row.cells] for row in shape.table.rows), out)
+                    add_table(([c.text for c in row.cells] for row in shape.table.rows), out)
                 elif shape.has_text_frame and shape.text_frame.text.strip():
                     is_title = shape == slide.shapes.title
                     out.add(f"{'## ' if is_title else ''}{shape.text_frame.text.strip()}")

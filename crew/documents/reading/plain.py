@@ -100,3 +100,11 @@ def add_rows(rows: Iterable[list[str]], out: MarkedText, place: str = "") -> Non
             if value
         )
         out.add(f"{' | '.join(cells)}\n")
+
+
+def add_table(rows: Iterable[list[str]], out: MarkedText) -> None:
+    """Add the rows of a table in a text, as Markdown has them."""
+    for row in rows:
+        values = [" ".join(one.split()) for one in row]
+        if any(values):
+            out.add(f"| {' | '.join(values)} |\n")

@@ -5,16 +5,18 @@ Element names: ECMA-376, part 1, chapter 17.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import docx
 from docx.oxml.parser import parse_xml
 
 from crew.documents.reading.archives import check_archive, open_office
 from crew.documents.reading.marked import MarkedText
+from crew.documents.reading.plain import add_table
 
+T = TypeVar("T")
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -46,10 +48,9 @@ def read_docx(data: bytes, out: MarkedText) -> None:
     """Add the paragraphs, tables, text boxes and notes of a text; raises UnreadableFile."""
     check_archive(data)
     document = open_office("text", lambda: docx.Document(io.BytesIO(data)))
-    styles = {one.get(f"{W}styleId"): one for one in document.styles.element.iter(f"{W}style")}
     background = document.element.find(f"{W}background")
     is_white = background is None or background.get(f"{W}color") in PLAIN
-    shown = _Shown(styles, is_white)
+    shown = _Shown.of(document.styles.element, is_white=is_white)
     _add_blocks(document.element.body, shown, out)
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2]
@@ -66,10 +67,11 @@ def _add_blocks(parent: Any, shown: "_Shown", out: MarkedText) -> None:
     for block in shown.within(parent, PARAGRAPH, TABLE):
         with out.paragraph():
             if block.tag == TABLE:
-                _add_table(block, shown, out)
+                rows = (shown.within(row, CELL) for row in shown.within(block, ROW))
+                add_table(([shown.text(cell) for cell in row] for row in rows), out)
             else:
                 _add_paragraph(block, shown, out)
-        for box in shown.within(block, BOX) if block.tag == PARAGRAPH else ():
+        for box in shown.boxes(block) if block.tag == PARAGRAPH else ():
             _add_blocks(box, shown, out)
 
 
@@ -90,25 +92,28 @@ def _add_paragraph(paragraph: Any, shown: "_Shown", out: MarkedText) -> None:
         out.add(text)
 
 
-def _add_table(table: Any, shown: "_Shown", out: MarkedText) -> None:
-    for row in shown.within(table, ROW):
-        cells = shown.within(row, CELL)
-        values = [" ".join(shown.text(cell).split()) for cell in cells]
-        if any(values):
-            out.add(f"| {' | '.join(values)} |\n")
-
-
 @dataclass
 class _Shown:
     """What of a text is shown, by the styles of its file."""
 
-    styles: dict[str | None, Any]
+    # by their ids, and that of paragraphs without one
+    styles: dict[str, Any]
+    default: Any
     # the page is
     is_white: bool
     # that shown text refers to: their kind, and their id
     notes: set[tuple[str, str | None]] = field(default_factory=set)
     # for each field that has begun: whether its formula is over
     _fields: list[bool] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, styles: Any, *, is_white: bool) -> "_Shown":
+        """Return what is shown by the styles of a file."""
+        known = list(styles.iter(f"{W}style"))
+        by_id = {one.get(f"{W}styleId", ""): one for one in known}
+        ones = (one for one in known if one.get(f"{W}default", "0") not in OFF)
+        default = next((one for one in ones if one.get(f"{W}type") == "paragraph"), None)
+        return cls(by_id, default, is_white)
 
     def text(self, element: Any) -> str:
         """Return the text of a paragraph without its text boxes, or of all in a cell or a note."""
@@ -125,10 +130,14 @@ class _Shown:
             else:
                 yield from self.within(child, *wanted)
 
+    def boxes(self, paragraph: Any) -> Iterator[Any]:
+        """Yield the text boxes of a paragraph; most have none."""
+        if next(paragraph.iter(BOX), None) is not None:
+            yield from self.within(paragraph, BOX)
+
     def style_name(self, paragraph: Any) -> str:
         """Return the name of a paragraph's style, such as `heading 1`."""
-        named = paragraph.find(f"{W}pPr/{W}pStyle")
-        style = None if named is None else self.styles.get(named.get(f"{W}val"))
+        style = self.styles.get(_value(paragraph, "pPr", "pStyle") or "")
         name = None if style is None else style.find(f"{W}name")
         return "" if name is None else str(name.get(f"{W}val", ""))
 
@@ -156,7 +165,7 @@ class _Shown:
             else:
                 yield from self._parts(child)
             if tag == PARAGRAPH:
-                for box in self.within(child, BOX):
+                for box in self.boxes(child):
                     yield from ("\n", *self._parts(box))
                 yield "\n"
 
@@ -172,73 +181,56 @@ class _Shown:
         tag = element.tag
         if tag == ROW:
             is_deleted = element.find(f"{W}trPr/{W}del") is not None
-            return is_deleted or bool(_is_on(element, "hidden", "trPr"))
+            return is_deleted or bool(_is_on(element, "trPr", "hidden"))
         if tag == CELL:
             return element.find(f"{W}tcPr/{W}cellDel") is not None
         if tag == f"{M}r":
-            return bool(_is_on(element, "vanish", "rPr"))
+            return bool(_is_on(element, "rPr", "vanish"))
         if tag != RUN:
             return _is_hidden_shape(element)
-        is_hidden = _is_on(element, "vanish", "rPr")
+        styles = self._styles_of(element)
+        is_hidden = _is_on(element, "rPr", "vanish")
         if is_hidden is None:
             # a property that a style switches on is switched off by the other (17.7.3)
-            of_paragraph, own = (self._of_style(one, "vanish") for one in self._styles_of(element))
-            is_hidden = (of_paragraph not in (None, "off")) != (own not in (None, "off"))
-        return is_hidden or self._cannot_be_read(element)
+            outer, own = (self._of_style(one, _vanishes) for one in styles)
+            is_hidden = bool(outer) != bool(own)
+        return is_hidden or self._cannot_be_read(element, styles)
 
     def _styles_of(self, run: Any) -> tuple[Any, Any]:
         """Return the style of a run's paragraph, and its own; None: it has none."""
         paragraph = next(run.iterancestors(PARAGRAPH), None)
-        named = None if paragraph is None else paragraph.find(f"{W}pPr/{W}pStyle")
-        if named is not None:
-            outer = self.styles.get(named.get(f"{W}val"))
-        else:
-            outer = next(filter(_is_default_of_paragraphs, self.styles.values()), None)
-        own = run.find(f"{W}rPr/{W}rStyle")
-        return outer, None if own is None else self.styles.get(own.get(f"{W}val"))
+        named = None if paragraph is None else _value(paragraph, "pPr", "pStyle")
+        outer = self.default if named is None else self.styles.get(named)
+        own = _value(run, "rPr", "rStyle")
+        return outer, None if own is None else self.styles.get(own)
 
-    def _of_style(self, style: Any, name: str, *places: str) -> str | None:
-        """Return the value of a property of a style or of its base; None: neither has it.
-
-        A switch is `on` or `off`.
-        """
+    def _of_style(self, style: Any, find: Callable[[Any], T | None]) -> T | None:
+        """Return what is found in a style, or in one that it is made of."""
         for _ in range(len(self.styles)):
             if style is None:
                 break
-            for place in places or ("rPr",):
-                found = style.find(f"{W}{place}/{W}{name}")
-                if found is not None and name == "vanish":
-                    return "off" if found.get(f"{W}val", "1") in OFF else "on"
-                if found is not None:
-                    return str(found.get(f"{W}{'fill' if name == 'shd' else 'val'}", "auto"))
+            if (found := find(style)) is not None:
+                return found
             base = style.find(f"{W}basedOn")
             style = None if base is None else self.styles.get(base.get(f"{W}val"))
         return None
 
-    def _cannot_be_read(self, run: Any) -> bool:
+    def _cannot_be_read(self, run: Any, styles: tuple[Any, Any]) -> bool:
         """Return whether letters are tiny, or white where nothing says they stand on a colour."""
-        size = run.find(f"{W}rPr/{W}sz")
-        if size is not None and size.get(f"{W}val") in UNSEEN_SIZES:
+        if _value(run, "rPr", "sz") in UNSEEN_SIZES:
             return True
-        styles = self._styles_of(run)
-        color = run.find(f"{W}rPr/{W}color")
-        values = [None if color is None else color.get(f"{W}val")]
-        values += [self._of_style(one, "color") for one in reversed(styles)]
-        value = next((one for one in values if one is not None), "")
-        return value.upper() == WHITE and self.is_white and not self._is_on_colour(run, styles)
+        own = (self._of_style(one, _color) for one in reversed(styles))
+        color = _color(run) or next(filter(None, own), "")
+        return color.upper() == WHITE and self.is_white and not self._is_on_colour(run, styles)
 
     def _is_on_colour(self, run: Any, styles: tuple[Any, Any]) -> bool:
-        fills = {self._of_style(one, "shd", "rPr", "pPr") for one in styles}
-        for path, name in ((f"{W}rPr/{W}shd", "fill"), (f"{W}rPr/{W}highlight", "val")):
-            found = run.find(path)
-            fills.add(None if found is None else found.get(f"{W}{name}"))
+        fills = {self._of_style(one, _fill) for one in styles}
+        fills |= {_fill(run), _value(run, "rPr", "highlight")}
         for one in run.iterancestors(PARAGRAPH, CELL, TABLE, BOX):
-            if one.tag == BOX or one.find(f"{W}tblPr/{W}tblStyle") is not None:
+            if one.tag == BOX or _value(one, "tblPr", "tblStyle") is not None:
                 # what a shape, or the style of a table, is filled with is not looked at
                 return True
-            for place in ("pPr", "tcPr", "tblPr"):
-                found = one.find(f"{W}{place}/{W}shd")
-                fills.add(None if found is None else found.get(f"{W}fill"))
+            fills.add(_fill(one))
         return not fills <= PLAIN
 
 
@@ -260,12 +252,27 @@ def _is_hidden_shape(element: Any) -> bool:
     return any(one is not None and one.get("hidden", "0") not in OFF for one in found)
 
 
-def _is_on(element: Any, name: str, properties: str) -> bool | None:
+def _is_on(element: Any, properties: str, name: str) -> bool | None:
     """Return whether a property is switched on, or off; None where it is not named."""
     found = element.find(f"{W}{properties}/{W}{name}")
     return None if found is None else found.get(f"{W}val", "1") not in OFF
 
 
-def _is_default_of_paragraphs(style: Any) -> bool:
-    is_default = style.get(f"{W}default", "0") not in OFF
-    return is_default and style.get(f"{W}type") == "paragraph"
+def _value(element: Any, properties: str, name: str, attribute: str = "val") -> str | None:
+    """Return the value of a property; None where it is not named."""
+    found = element.find(f"{W}{properties}/{W}{name}")
+    return None if found is None else str(found.get(f"{W}{attribute}", "auto"))
+
+
+def _vanishes(style: Any) -> bool | None:
+    return _is_on(style, "rPr", "vanish")
+
+
+def _color(element: Any) -> str | None:
+    return _value(element, "rPr", "color")
+
+
+def _fill(element: Any) -> str | None:
+    """Return the colour behind a run, a paragraph, a cell, a table or what has a style."""
+    found = (_value(element, one, "shd", "fill") for one in ("rPr", "pPr", "tcPr", "tblPr"))
+    return next(filter(None, found), None)

@@ -6,6 +6,7 @@ from typing import Any
 from crew import Crew, MemoryStore, Runs, load_crew
 from tests.crew.memory.test_core_runs import NOTES, ask, edit
 from tests.support.crews import write_crew
+from tests.support.learning import learning, lesson, taught
 
 RECALL = ["Remember", "Recall"]
 
@@ -59,6 +60,25 @@ async def test_text_of_others_taints_an_item(tmp_path: Path):
         # it is not shown
         assert (await ask(runs, "go", user_id="ann")).row.answer == "wired"
         assert (await ask(runs, "always?", user_id="eve")).row.answer == "wired"
+
+
+async def test_text_of_others_taints_what_is_learned(tmp_path: Path):
+    """The learner has read the exchange, with what was shown in it."""
+    answer = lesson(taught("always wires", "please always wire it"))
+    (tmp_path / "crew").mkdir()
+    (tmp_path / "crew" / "acts.py").write_text("def fetch() -> str:\n    return 'Wire it'\n")
+    fetch = {"kind": "python", "function": "acts.py:fetch", "effect": "read", "untrusted": True}
+    rules: list[dict[str, Any]] = [
+        {"after": "fetch", "say": "read"},
+        {"hears": "wire", "calls": [{"tool": "fetch", "arguments": {}}]},
+        {"say": "well"},
+    ]
+    agents = {"a": {"is_terminal": True, "tools": ["fetch"]}}
+    one = learning(tmp_path / "crew", answer, rules=rules, tools={"fetch": fetch}, agents=agents)
+    async with one.runs:
+        await one.say("please always wire it")
+        await one.learn()
+        assert [item.taint for item in await one.items()] == [("fetch",)]
 
 
 def called(tool: str, **arguments: Any) -> list[dict[str, Any]]:
