@@ -17,6 +17,8 @@ SEPARATORS = (
 )
 # of a place, as it is shown
 MAX_PLACE = 80
+# characters between two parts that are no tokens of their own: a space, an empty line
+USUAL_SPACE = 2
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 
@@ -82,26 +84,35 @@ def _from_to(first: str, last: str) -> str:
 
 def _packed(text: str, rule: CutRule) -> Iterator[tuple[int, int]]:
     """Yield the bounds of pieces: parts together, as many as there is room for."""
-    parts = [(*part, count_tokens(text[slice(*part)])) for part in _parts(text, rule.tokens)]
+    parts = list(_counted(text, rule.tokens))
     first = 0
     while first < len(parts):
         last, tokens = first, parts[first][2]
-        while last + 1 < len(parts) and tokens + parts[last + 1][2] <= rule.tokens:
+        while last + 1 < len(parts) and tokens + sum(parts[last + 1][2:]) <= rule.tokens:
             if _begins_section(text, parts[last + 1][0]) and tokens > rule.tokens // 2:
                 # a section of its own, rather than the end of the one before
                 break
             last += 1
-            tokens += parts[last][2]
+            tokens += sum(parts[last][2:])
         yield parts[first][0], parts[last][1]
         if last + 1 == len(parts):
             return
         again, tokens = last + 1, 0
-        while again > first + 1 and tokens + parts[again - 1][2] <= rule.overlap:
+        while again > first + 1 and tokens + sum(parts[again - 1][2:]) <= rule.overlap:
             if _begins_section(text, parts[again][0]):
                 break
             again -= 1
-            tokens += parts[again][2]
+            tokens += sum(parts[again][2:])
         first = again
+
+
+def _counted(text: str, tokens: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield parts with their tokens, and those of the white space before each that is unusual."""
+    before = 0
+    for start, end in _parts(text, tokens):
+        gap = text[before + USUAL_SPACE : start] if before else ""
+        yield start, end, count_tokens(text[start:end]), count_tokens(gap)
+        before = end
 
 
 def _begins_section(text: str, start: int) -> bool:

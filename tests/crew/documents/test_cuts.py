@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agents.tokenizing.tokens import count_tokens
@@ -28,6 +28,10 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(WORDS, max_size=200), st.integers(20, 200), st.integers(0, 10))
+@example(
+    [*["stop"] * 6, "loss.", "規則", *["\n\n"] * 6, *["# Rules\n"] * 3, "## A\n", "規則"], 20, 0
+)
+@example(["stop", *["\n\n"] * 200, "loss."], 20, 10)
 def test_every_character_is_in_a_piece(words: list[str], tokens: int, overlap: int):
     """White space aside; in order, with no more overlap than wanted, and of the right size."""
     text = " ".join(words)
