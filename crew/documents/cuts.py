@@ -107,7 +107,7 @@ def _packed(text: str, rule: CutRule) -> Iterator[tuple[int, int]]:
 
 
 def _counted(text: str, tokens: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield parts with their tokens, and those of the white space before each that is unusual."""
+    """Yield parts with their tokens, and how many the unusual white space before each has."""
     before = 0
     for start, end in _parts(text, tokens):
         gap = text[before + USUAL_SPACE : start] if before else ""
