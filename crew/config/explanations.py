@@ -53,6 +53,14 @@ def explanations() -> dict[str, Explanation]:
     return {code: Explanation(code, severity[code], **written[code]) for code in severity}
 
 
+@cache
+def explained_at(code: str) -> str:
+    """Return the address of the lines that explain a code, for an editor; "": there are none."""
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    line = next((number for number, one in enumerate(lines, 1) if one == f"{code}:"), None)
+    return f"{FILE.as_uri()}#L{line}" if line is not None else ""
+
+
 def write_example(folder: Path, explanation: Explanation) -> None:
     """Write the crew of an example.
 

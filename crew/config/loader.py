@@ -161,7 +161,8 @@ def _read_agent(files: CrewFiles, file: str, environment: Mapping[str, str]) -> 
             first, second = document, first
             files.agents[agent.id], files.agent_files[agent.id] = agent, document
         text = f"agent {agent.id} is defined in {first.file} already"
-        files.problems.append(second.problem(("id",), "agent-twice", text))
+        related = [first.related(("id",), f"agent {agent.id}")]
+        files.problems.append(second.problem(("id",), "agent-twice", text, related=related))
     else:
         files.agents[agent.id], files.agent_files[agent.id] = agent, document
 
@@ -198,10 +199,12 @@ def _read_tools(
     config = _bind(files, document, ToolsFile, {"tools": {}}, (("tools",),), environment)
     for tool_name, tool in (config.tools if config is not None else {}).items():
         if tool_name in files.tools:
-            where = files.tool_files[tool_name].file
-            text = f"tool {tool_name} is defined in {where} already"
-            place = ("tools", tool_name)
-            files.problems.append(document.problem(place, "tool-twice", text, key=True))
+            first, place = files.tool_files[tool_name], ("tools", tool_name)
+            text = f"tool {tool_name} is defined in {first.file} already"
+            related = [first.related(place, f"tool {tool_name}", key=True)]
+            files.problems.append(
+                document.problem(place, "tool-twice", text, key=True, related=related)
+            )
         else:
             files.tools[tool_name], files.tool_files[tool_name] = tool, document
 

@@ -174,6 +174,18 @@ REHEARSALS = "tests/"
 
 
 @dataclass(frozen=True, slots=True)
+class RelatedPlace:
+    """A place that a problem has to do with. Lines and columns count from 1."""
+
+    # relative to the crew's folder
+    file: str
+    line: int
+    column: int
+    # what stands there
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One mistake, or one thing worth knowing. Lines and columns count from 1."""
 
@@ -184,6 +196,8 @@ class Problem:
     code: ProblemCode
     message: str
     suggestion: str | None = None
+    # such as where a name stands that is given twice
+    related: tuple[RelatedPlace, ...] = ()
 
     @property
     def severity(self) -> Severity:

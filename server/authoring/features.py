@@ -4,9 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from agents.endpoint import BUILTINS
 from agents.prompt import VARIABLE as PLACEHOLDER
 from agents.prompt import VARIABLES, parse_output_name
 from crew.config.explanations import explanations
@@ -14,9 +12,9 @@ from crew.config.files.environment import VARIABLE
 from crew.config.fixes import certain_edits, fix
 from crew.config.problems import Problem
 from server.authoring.folders import CrewView
-from server.authoring.names import Named, NameKind, names_of, role_of
-from server.authoring.places import QUOTES, context_at, token_at
-from server.authoring.shapes import explained, file_kind, keys_at, values_at
+from server.authoring.names import Named, names_of
+from server.authoring.places import QUOTES, token_at
+from server.authoring.shapes import explained, file_kind
 
 NEW_AGENT = "id: {0}\nname: {0}\nrole: {0}\nsystem_prompt: |\n  You are {0}.\n"
 AGENT_MISSING = re.compile(r"agents/(?P<id>[A-Za-z0-9_-]+)\.yaml")
@@ -27,26 +25,6 @@ GIVEN = {
     "today": "the date of the run, in `settings.timezone`",
 }
 MAX_SHOWN = 300
-# keys of what may also be a group
-LEADING = frozenset({"target", "next_agent", "on_wait_timeout", "defaults", "path"})
-# of a prompt: the beginning of a variable
-OPENED = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)?$")
-# what is written in quotes: a bracket would begin a list
-QUOTED = re.compile(r"[\[\]{}:#,&*!|>'\"%@`]")
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """Something that may be written at a cursor."""
-
-    label: str
-    insert: str
-    kind: Literal["key", "value", "name"]
-    detail: str = ""
-    # Markdown
-    documentation: str = ""
-    # what is written already, and replaced
-    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,61 +170,6 @@ def references(view: CrewView, named: Named) -> list[Named]:
 def symbols(view: CrewView) -> Iterator[Named]:
     """Yield what is made in the files."""
     yield from (one for one in names_of(view, view.own_documents) if one.is_made)
-
-
-def offers(view: CrewView, file: str, text: str, line: int, column: int) -> Iterator[Offer]:
-    """Yield what may be written at a place; `text`: of the file, which may be unfinished."""
-    kind = file_kind(file)
-    if kind is None:
-        return
-    lines = text.split("\n")
-    before = lines[line - 1][: column - 1] if line <= len(lines) else ""
-    if kind == "agent" and (opened := OPENED.search(before)) is not None:
-        for name in VARIABLES:
-            value = variable_text(view, file, name)
-            yield Offer(name, f"{name}}}}}", "value", "", value, opened[1] or "")
-        return
-    at = context_at(text, line, column)
-    if at.key is not None:
-        yield from _values(view, kind, (*at.path, at.key), at.written)
-        return
-    if at.is_item:
-        yield from _values(view, kind, at.path, at.written)
-    for key, schema in keys_at(kind, at.path).items():
-        if key not in at.given:
-            text_of = " ".join(str(schema.get("description", "")).split())
-            yield Offer(key, f"{key}: ", "key", "", text_of, at.written)
-    # of a mapping by names
-    for name in _names(view, role_of(kind, (*at.path, "*"), is_key=True)):
-        if name not in at.given:
-            yield Offer(name, f"{name}:", "name", "", "", at.written)
-
-
-def _values(
-    view: CrewView, kind: str, path: tuple[str | int, ...], written: str
-) -> Iterator[Offer]:
-    for value in values_at(kind, path):
-        yield Offer(value, value, "value", "", "", written)
-    role = role_of(kind, path, is_key=False)
-    names = list(_names(view, role))
-    if role == "agent" and not LEADING.isdisjoint(path):
-        names += _names(view, "group")
-    for name in names:
-        insert = f'"{name}"' if QUOTED.search(name) else name
-        yield Offer(name, insert, "name", role or "", "", written)
-
-
-def _names(view: CrewView, kind: NameKind | None) -> list[str]:
-    files = view.checked.files
-    match kind:
-        case "agent":
-            return list(files.agent_files)
-        case "tool":
-            return [*files.tools, *(one for one in view.checked.tools.by_name)]
-        case None:
-            return []
-    known = [one.name for one in names_of(view, view.own_documents) if one.kind == kind]
-    return list(dict.fromkeys([*known, *(BUILTINS if kind == "provider" else ())]))
 
 
 def actions(view: CrewView, file: str, first: int, last: int) -> Iterator[Action]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crew.config.files.document import Document, YamlPath
 
@@ -12,6 +12,11 @@ KEY = re.compile(
 )
 BLOCK = re.compile(r":\s*[|>][+-]?\d*\s*(#.*)?$")
 QUOTES = ("'", '"')
+BRACKETS = frozenset("[]{}")
+# behind this a value begins
+NODE = re.compile(r"(^|:|(^|\s)-|(^|\s)[&!]\S*)$")
+# what is written in quotes: a bracket would begin a list
+QUOTED = re.compile(r"[\[\]{}:#,&*!|>'\"%@`]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class CursorContext:
     given: frozenset[str]
     # it may be an item of a list, and not a key
     is_item: bool = False
+    # in brackets
+    is_flow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ def context_at(text: str, line: int, column: int) -> CursorContext:
     lines = text.split("\n")
     stack: list[tuple[int, str | int]] = []
     scalar_indent: int | None = None
+    flow: _Flow | None = None
     for one in lines[: line - 1]:
         one = one.rstrip("\r")
         content = one.strip()
@@ -104,19 +112,30 @@ def context_at(text: str, line: int, column: int) -> CursorContext:
         if scalar_indent is not None and indent > scalar_indent:
             continue
         scalar_indent = None
-        _push(stack, one)
+        if flow is None or not flow.goes_on(one):
+            # brackets that are not closed end where a line stands too far left
+            _push(stack, one)
+            flow = _Flow(indent)
         if BLOCK.search(one):
             scalar_indent = stack[-1][0] if stack else 0
+        elif flow.is_open or not BRACKETS.isdisjoint(one):
+            flow.read(one)
+        if not flow.is_open:
+            flow = None
     current = lines[line - 1][: column - 1] if line <= len(lines) else ""
-    flow = _open_flow(current)
-    if flow is not None:
-        return _in_flow(stack, current, flow)
     before = len(current) - len(current.lstrip(" "))
     if scalar_indent is not None and before > scalar_indent:
         # within a text of several lines
-        return CursorContext(
-            tuple(part for _, part in stack[:-1]), str(stack[-1][1]), "", frozenset()
-        )
+        path = tuple(part for _, part in stack[:-1])
+        return CursorContext(path, str(stack[-1][1]), current.lstrip(), frozenset())
+    if flow is None or not flow.goes_on(current):
+        flow = _Flow(before)
+    begins_here = not flow.is_open
+    flow.read(current)
+    if flow.is_open:
+        if begins_here:
+            _push(stack, current)
+        return flow.context(tuple(part for _, part in stack))
     found = DASHES.match(current)
     assert found is not None, "it matches any text"
     rest = current[found.end() :]
@@ -173,40 +192,81 @@ def _given(lines: Sequence[str], line: int, indent: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _open_flow(text: str) -> int | None:
-    """Return where the last bracket stands that is not closed; None: there is none."""
-    opened: list[int] = []
-    quote = ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in QUOTES:
-            quote = character
-        elif character == "#" and text[place - 1 : place] in ("", " "):
-            break
-        elif character in "[{":
-            opened.append(place)
-        elif character in "]}" and opened:
-            opened.pop()
-    return opened[-1] if opened else None
+class _Flow:
+    """Lists and mappings in brackets, as far as they are written."""
+
+    def __init__(self, indent: int) -> None:
+        """`indent`: of the line on which they begin."""
+        self.indent = indent
+        # those that are not closed; the first is what stands before all brackets
+        self.opened: list[_Bracket] = [_Bracket("")]
+        self._quote = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a bracket is not closed."""
+        return len(self.opened) > 1
+
+    def goes_on(self, line: str) -> bool:
+        """Return whether a line may be part of it: further to the right, or a closing bracket."""
+        content = line.strip()
+        return not content or content[0] in "]}" or len(line) - len(line.lstrip(" ")) > self.indent
+
+    def read(self, line: str) -> None:
+        """Read a line."""
+        for place, character in enumerate(line):
+            now = self.opened[-1]
+            before = now.item.strip()
+            if self._quote:
+                self._quote = "" if character == self._quote else self._quote
+            elif character in QUOTES and NODE.search(before):
+                self._quote = character
+            elif character == "#" and line[place - 1 : place] in ("", " "):
+                break
+            elif character in "[{" and NODE.search(before):
+                self.opened.append(_Bracket(character))
+                continue
+            elif character in "]}" and self.is_open:
+                self.opened.pop()
+                continue
+            elif character == "," and self.is_open:
+                now.end_item()
+                continue
+            now.item += character
+        self.opened[-1].item += " "
+
+    def context(self, above: YamlPath) -> CursorContext:
+        """Return where its end is; `above`: the path of the outermost bracket."""
+        path = above
+        for outer in self.opened[1:-1]:
+            path = (*path, outer.key if outer.key is not None else 0)
+        last = self.opened[-1]
+        written = last.item.lstrip()
+        if last.opening == "[":
+            return CursorContext((*path, 0), None, written, frozenset(), is_item=True, is_flow=True)
+        given = frozenset(last.given)
+        if (key := KEY.match(written)) is not None:
+            written = written[key.end() :].lstrip()
+            return CursorContext(path, key["key"], written, given, is_flow=True)
+        return CursorContext(path, None, written, given, is_flow=True)
 
 
-def _in_flow(stack: list[tuple[int, str | int]], text: str, place: int) -> CursorContext:
-    _push(stack, text[:place])
-    path = tuple(part for _, part in stack)
-    outer = _open_flow(text[:place])
-    if outer is not None:
-        inside = text[outer + 1 : place].rpartition(",")[2]
-        key = KEY.match(inside.strip())
-        path = (*path, key["key"] if key is not None else 0)
-    inner = text[place + 1 :]
-    parts = inner.split(",")
-    last = parts[-1].lstrip()
-    if text[place] == "[":
-        return CursorContext((*path, 0), None, last.lstrip(), frozenset(), is_item=True)
-    given = frozenset(
-        found["key"] for part in parts[:-1] if (found := KEY.match(part.strip())) is not None
-    )
-    if (key := KEY.match(last)) is not None:
-        return CursorContext(path, key["key"], last[key.end() :].lstrip(), given)
-    return CursorContext(path, None, last.lstrip(), given)
+@dataclass(slots=True)
+class _Bracket:
+    """A bracket that is not closed."""
+
+    opening: str
+    # what is written of the item, or of the key and its value, that is not ended
+    item: str = ""
+    # keys of those that are ended
+    given: set[str] = field(default_factory=set)
+
+    @property
+    def key(self) -> str | None:
+        found = KEY.match(self.item.strip())
+        return found["key"] if found is not None else None
+
+    def end_item(self) -> None:
+        if self.key is not None:
+            self.given.add(self.key)
+        self.item = ""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from crew.config.files.sources import ENDINGS
 from crew.journal.query import ID
-from server.authoring.features import QUOTED, TextEdit, references
+from server.authoring.features import TextEdit, references
 from server.authoring.folders import CrewView, view_changed
 from server.authoring.names import Named, signal_places
+from server.authoring.places import QUOTED
 
 RENAMED = ("agent", "signal")
 

@@ -1,6 +1,7 @@
 """Keys and values of the files, from their JSON schemas; pure."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,91 @@ def values_at(kind: str, path: YamlPath) -> list[str]:
         if node.get("type") == "boolean" or "boolean" in (node.get("type") or ()):
             found |= {"true": None, "false": None}
     return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class FillIn:
+    """A text with places that are to be filled in."""
+
+    text: str = ""
+    # where these are in the text, in order
+    stops: tuple[int, ...] = ()
+
+    def __add__(self, other: "FillIn") -> "FillIn":
+        stops = (len(self.text) + one for one in other.stops)
+        return FillIn(self.text + other.text, (*self.stops, *stops))
+
+
+BLANK = FillIn("", (0,))
+
+
+def new_shapes(kind: str, path: YamlPath, indent: int) -> Iterator[tuple[str, FillIn]]:
+    """Yield what a mapping at a path must have: its keys, or an entry's below a name.
+
+    Args:
+        kind: of the file.
+        path: of the mapping, which has nothing yet.
+        indent: of further lines, beside that of the first.
+    """
+    for node in _demanding(kind, path):
+        yield "new", _mapping(kind, path, node, indent)
+    entry = (*path, "*")
+    nodes = _demanding(kind, entry) if _has_names(kind, path) else []
+    for node in nodes:
+        inner = "\n" + " " * (indent + 2)
+        constants = [one["const"] for one in node["properties"].values() if "const" in one]
+        label = f"new ({constants[0]})" if constants and len(nodes) > 1 else "new"
+        yield label, BLANK + FillIn(f":{inner}") + _mapping(kind, entry, node, indent + 2)
+
+
+def shape_behind(kind: str, path: YamlPath, indent: int) -> FillIn:
+    """Return what must stand behind a key, where that is more than one value; else an empty one.
+
+    Args:
+        kind: of the file.
+        path: of the key.
+        indent: of the line with the key, beside that of the first line.
+    """
+    below = "\n" + " " * (indent + 2)
+    match _demanding(kind, path), _demanding(kind, (*path, 0)), _demanding(kind, (*path, "*")):
+        case [node], _, _:
+            return FillIn(below) + _mapping(kind, path, node, indent + 2)
+        case [], [node], _:
+            return FillIn(f"{below}- ") + _mapping(kind, (*path, 0), node, indent + 4)
+        case [], [], [node] if _has_names(kind, path):
+            inner = FillIn(f":{below}  ") + _mapping(kind, (*path, "*"), node, indent + 4)
+            return FillIn(below) + BLANK + inner
+    if _has_names(kind, path) and (inner := shape_behind(kind, (*path, "*"), indent + 2)).text:
+        return FillIn(below) + BLANK + FillIn(":") + inner
+    return FillIn()
+
+
+def _mapping(kind: str, path: YamlPath, node: Mapping[str, Any], indent: int) -> FillIn:
+    """Return the required keys of a mapping, a line each; the first begins where it is put."""
+    made = FillIn()
+    for key in node["required"]:
+        inner = node["properties"][key]
+        shape = shape_behind(kind, (*path, key), indent)
+        if not shape.text:
+            is_list = any("items" in one for one in nodes_at(kind, (*path, key)))
+            given = FillIn("[") + BLANK + FillIn("]") if is_list else BLANK
+            shape = FillIn(" ") + (FillIn(str(inner["const"])) if "const" in inner else given)
+        line = FillIn(f"{key}:") + shape
+        made = made + FillIn("\n" + " " * indent) + line if made.text else line
+    return made
+
+
+def _demanding(kind: str, path: YamlPath) -> list[Mapping[str, Any]]:
+    """Return the schemas of mappings at a path that have required keys."""
+    return [one for one in nodes_at(kind, path) if one.get("required") and "properties" in one]
+
+
+def _has_names(kind: str, path: YamlPath) -> bool:
+    """Return whether the keys of a mapping are names that people choose."""
+    return any(
+        "properties" not in one and ("patternProperties" in one or "additionalProperties" in one)
+        for one in nodes_at(kind, path)
+    )
 
 
 def explained(kind: str, path: YamlPath) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from crew.config.explanations import Explanation, explanations
-from crew.config.problems import Problem
+from crew.config.problems import Problem, RelatedPlace
 
 
 def sarif_document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
@@ -44,16 +44,21 @@ def _rule(explanation: Explanation) -> dict[str, Any]:
 
 def _result(folder: Path, problem: Problem, rule: int) -> dict[str, Any]:
     hint = f" Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
-    uri = _folder_address(folder) + quote(os.fsencode(problem.file))
-    region = {"startLine": problem.line, "startColumn": problem.column}
-    location = {"artifactLocation": {"uri": uri}, "region": region}
+    related = [{**_location(folder, one), "message": {"text": one.text}} for one in problem.related]
     return {
         "ruleId": problem.code,
         "ruleIndex": rule,
         "level": problem.severity,
         "message": {"text": problem.message + hint},
-        "locations": [{"physicalLocation": location}],
+        "locations": [_location(folder, problem)],
+        **({"relatedLocations": related} if related else {}),
     }
+
+
+def _location(folder: Path, place: Problem | RelatedPlace) -> dict[str, Any]:
+    uri = _folder_address(folder) + quote(os.fsencode(place.file))
+    region = {"startLine": place.line, "startColumn": place.column}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
 
 
 def _folder_address(folder: Path) -> str:

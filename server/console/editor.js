@@ -99,7 +99,12 @@ export class Editor {
   }
 }
 
-function insert(view, { insert: text, written }, to) {
+// with the lines that an entry must have; the cursor comes where the first of them is filled in
+function insert(view, { insert: text, shape, stops, written }, to) {
   const from = to - written.length;
-  view.dispatch({ changes: { from, to, insert: text }, selection: { anchor: from + text.length } });
+  const indent = /^ */.exec(view.state.doc.lineAt(from).text)[0];
+  const indented = (lines) => lines.replaceAll("\n", `\n${indent}`);
+  const whole = shape ? indented(shape) : text;
+  const first = shape ? indented(shape.slice(0, stops[0] ?? shape.length)) : text;
+  view.dispatch({ changes: { from, to, insert: whole }, selection: { anchor: from + first.length } });
 }

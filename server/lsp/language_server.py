@@ -11,7 +11,8 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
-from crew.config.problems import Problem
+from crew.config.explanations import explained_at
+from crew.config.problems import Problem, RelatedPlace
 from server.authoring.features import TextEdit, end_of_word
 from server.authoring.folders import CrewView, crew_folder, view_crew
 from server.authoring.names import Named
@@ -105,6 +106,14 @@ class CrewLanguageServer(LanguageServer):
         if (found := self.place_of(uri)) is not None:
             self.saved.look(found[0])
 
+    @property
+    def takes_snippets(self) -> bool:
+        """Whether the editor takes texts with places to fill in."""
+        document = self.client_capabilities.text_document
+        completion = document.completion if document is not None else None
+        item = completion.completion_item if completion is not None else None
+        return bool(item is not None and item.snippet_support)
+
     def _note_findings(self, folder: Path) -> None:
         """Show what was found in saved files."""
         self._check_later(folder)
@@ -120,13 +129,23 @@ class CrewLanguageServer(LanguageServer):
         message = problem.message
         if problem.suggestion:
             message = f"{message}; did you mean {problem.suggestion!r}?"
+        address = explained_at(problem.code)
         return lsp.Diagnostic(
             self.range(lines, problem.line, problem.column, end),
             message,
             SEVERITIES[problem.severity],
             problem.code,
+            code_description=lsp.CodeDescription(address) if address else None,
             source="crew",
+            related_information=[self._related(view, one) for one in problem.related] or None,
         )
+
+    def _related(self, view: CrewView, place: RelatedPlace) -> lsp.DiagnosticRelatedInformation:
+        lines = self.lines(view, place.file)
+        line = lines[place.line - 1] if place.line <= len(lines) else ""
+        where = self.range(lines, place.line, place.column, end_of_word(line, place.column))
+        uri = from_fs_path(str(view.folder / place.file)) or ""
+        return lsp.DiagnosticRelatedInformation(lsp.Location(uri, where), place.text)
 
     def lines(self, view: CrewView, file: str) -> list[str]:
         """Return the lines of a file, as the editor has it."""

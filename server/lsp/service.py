@@ -1,13 +1,17 @@
 """What an editor may ask of the language server, and what it is answered by `features`."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
+from pygls.uris import from_fs_path
 
 from server.authoring import features
-from server.authoring.features import Action, Offer
+from server.authoring.completion import Offer, offers
+from server.authoring.features import Action
+from server.authoring.files import file_at
 from server.authoring.folders import CrewView
 from server.authoring.places import QUOTES
 from server.authoring.renaming import RenameRefused, rename
@@ -18,7 +22,10 @@ OFFERS = {
     "key": lsp.CompletionItemKind.Property,
     "value": lsp.CompletionItemKind.EnumMember,
     "name": lsp.CompletionItemKind.Reference,
+    "shape": lsp.CompletionItemKind.Snippet,
 }
+# in a snippet they mean something
+SPECIAL = re.compile(r"[\\$}]")
 SYMBOLS = {
     "agent": lsp.SymbolKind.Class,
     "group": lsp.SymbolKind.Module,
@@ -81,29 +88,36 @@ def _hover(ls: CrewLanguageServer, given: lsp.HoverParams) -> lsp.Hover | None:
 def _complete(ls: CrewLanguageServer, given: lsp.CompletionParams) -> lsp.CompletionList:
     found = ls.place_of(given.text_document.uri)
     items: list[lsp.CompletionItem] = []
+    has_shapes = ls.takes_snippets
     if found is not None:
         folder, file = found
         document = ls.workspace.get_text_document(given.text_document.uri)
         lines = document.source.split("\n")
         line, column = ls.position(lines, given.position)
         view = ls.view(folder)
-        made = features.offers(view, file, document.source, line, column)
-        items = []
+        made = offers(view, file, document.source, line, column)
         for one in {one.label: one for one in made}.values():
             bare = one.written[1:] if one.written[:1] in QUOTES else one.written
             written = ls.range(lines, line, column - len(bare), column)
-            # a quote that is there already is neither replaced nor written again
-            insert = one.insert if bare == one.written else one.label
-            items.append(_item(one, lsp.TextEdit(written, insert)))
+            if has_shapes and one.shape:
+                items.append(_shape_item(one, lsp.TextEdit(written, _snippet(one))))
+            elif one.insert:
+                # a quote that is there already is neither replaced nor written again
+                insert = one.insert if bare == one.written else one.label
+                items.append(_item(one, lsp.TextEdit(written, insert)))
     return lsp.CompletionList(False, items)
 
 
 def _define(ls: CrewLanguageServer, given: lsp.DefinitionParams) -> list[lsp.Location]:
     at = _opened_at(ls, given.text_document.uri, given.position)
-    named = features.name_at(*at) if at is not None else None
-    if at is None or named is None:
+    if at is None:
         return []
-    return [ls.location(at[0], one) for one in features.definitions(at[0], named)]
+    if (named := features.name_at(*at)) is not None:
+        return [ls.location(at[0], one) for one in features.definitions(at[0], named)]
+    if (place := file_at(*at)) is None:
+        return []
+    start = lsp.Position(place.line - 1, place.column - 1)
+    return [lsp.Location(from_fs_path(str(place.path)) or "", lsp.Range(start, start))]
 
 
 def _refer(ls: CrewLanguageServer, given: lsp.ReferenceParams) -> list[lsp.Location]:
@@ -188,6 +202,22 @@ def _item(one: Offer, edit: lsp.TextEdit) -> lsp.CompletionItem:
         detail=one.detail or None,
         documentation=one.documentation or None,
     )
+
+
+def _shape_item(one: Offer, edit: lsp.TextEdit) -> lsp.CompletionItem:
+    item = _item(one, edit)
+    item.insert_text_format = lsp.InsertTextFormat.Snippet
+    item.insert_text_mode = lsp.InsertTextMode.AdjustIndentation
+    return item
+
+
+def _snippet(one: Offer) -> str:
+    """Return a shape as an editor takes it: the places to fill in are numbered."""
+    parts, last = [], 0
+    for number, stop in enumerate(one.stops, 1):
+        parts += [SPECIAL.sub(r"\\\g<0>", one.shape[last:stop]), f"${number}"]
+        last = stop
+    return "".join([*parts, SPECIAL.sub(r"\\\g<0>", one.shape[last:])])
 
 
 def _action(ls: CrewLanguageServer, view: CrewView, one: Action) -> lsp.CodeAction:

@@ -100,18 +100,19 @@ def _check_tools(
             yield document.problem(path, "unknown-tool", text)
         else:
             yield unknown_name(document, path, "tool", name, known)
-    for place in repeated(agent.tools):
+    for place, first in repeated(agent.tools):
         text = f"tool {agent.tools[place]} is listed twice"
-        yield document.problem(("tools", place), "tool-listed-twice", text)
+        related = [document.related(("tools", first), agent.tools[place])]
+        yield document.problem(("tools", place), "tool-listed-twice", text, related=related)
 
 
-def repeated(names: Sequence[str]) -> Iterator[int]:
-    """Yield the places of names that are also further up."""
-    seen: set[str] = set()
+def repeated(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of names that are also further up, each with the first place."""
+    seen: dict[str, int] = {}
     for place, name in enumerate(names):
-        if name in seen:
-            yield place
-        seen.add(name)
+        first = seen.setdefault(name, place)
+        if first != place:
+            yield place, first
 
 
 def _check_terminal(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
@@ -124,4 +125,5 @@ def _check_terminal(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> I
     here, there = words[bool(behavior.is_terminal)], words[bool(agent.is_terminal)]
     text = f"{agent.id} is {here} here, and {there} in {files.agent_files[agent.id].file}"
     path = ("routing", "agent_behaviors", agent.id, "is_terminal")
-    yield files.crew_document.problem(path, "terminal-disagreement", text)
+    related = [files.agent_files[agent.id].related(("is_terminal",), f"{agent.id} is {there}")]
+    yield files.crew_document.problem(path, "terminal-disagreement", text, related=related)

@@ -88,13 +88,16 @@ def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     """Yield the list of agents, and their files."""
     document = files.crew_document
     by_stem = {Path(one.file).stem: agent for agent, one in files.agent_files.items()}
-    listed: set[str] = set()
+    listed: dict[str, int] = {}
     for place, name in enumerate(crew.agents):
         path = ("agents", place)
-        if name in listed:
-            text = f"agent {name} is listed twice"
-            yield document.problem(path, "agent-listed-twice", text)
-        listed.add(name)
+        first = listed.setdefault(name, place)
+        if first != place:
+            text, related = (
+                f"agent {name} is listed twice",
+                document.related(("agents", first), name),
+            )
+            yield document.problem(path, "agent-listed-twice", text, related=[related])
         if name in files.agent_files:
             continue
         if name in by_stem:

@@ -52,9 +52,9 @@ def _check_hidden(
     hiding = [_hides(rules[:place], rule, speaker) for speaker in speakers]
     if speakers and None not in hiding:
         first = min(one for one in hiding if one is not None)
-        line = document.value_at(document.as_written(("rules", first)))[0]
-        text = f"this rule never speaks: the one in line {line} fits whenever it does"
-        yield document.problem(("rules", place), "hidden-rule", text)
+        hiding_rule = document.related(("rules", first), "this rule fits whenever it does")
+        text = f"this rule never speaks: the one in line {hiding_rule.line} fits whenever it does"
+        yield document.problem(("rules", place), "hidden-rule", text, related=[hiding_rule])
 
 
 def _hides(earlier: Sequence[Rule], rule: Rule, speaker: str) -> int | None:

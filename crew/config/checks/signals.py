@@ -17,7 +17,7 @@ def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     document = files.crew_document
     for agent, routes in crew.routing.signals.items():
         signals = [Signal.of(route.signal) for route in routes]
-        first: dict[str, Signal] = {}
+        first: dict[str, tuple[int, Signal]] = {}
         for place, signal in enumerate(signals):
             path = ("routing", "signals", agent, place, "signal")
             if not signal.normal:
@@ -27,18 +27,20 @@ def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
                 text = f"{signal.text!r} needs a letter or a digit, or any text may have it"
                 yield document.problem(path, "empty-signal", text)
                 continue
-            same = first.setdefault(signal.normal, signal)
-            if same is not signal:
+            known, same = first.setdefault(signal.normal, (place, signal))
+            if known != place:
                 text = f"{agent} has the signal {same.text!r} already; case and spaces do not count"
-                yield document.problem(path, "signal-twice", text)
+                related = [document.related((*path[:3], known, "signal"), same.text)]
+                yield document.problem(path, "signal-twice", text, related=related)
                 continue
             if len(signals) > MAX_COMPARED:
                 continue
-            for other in signals[:place]:
+            for earlier, other in enumerate(signals[:place]):
                 if other.occurs(signal.normal) or signal.occurs(other.normal):
                     text = f"where one of {other.text!r} and {signal.text!r} is written"
                     text = f"{text}, both are found; the first in this list wins"
-                    yield document.problem(path, "signal-in-signal", text)
+                    related = [document.related((*path[:3], earlier, "signal"), other.text)]
+                    yield document.problem(path, "signal-in-signal", text, related=related)
 
 
 def check_groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -48,10 +50,12 @@ def check_groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         path: YamlPath = ("routing", "parallel_groups", name)
         if name in crew.agents:
             text = f"{name} is an agent's name too"
-            yield document.problem(path, "group-name", text, key=True)
+            related = [document.related(("agents", crew.agents.index(name)), f"agent {name}")]
+            yield document.problem(path, "group-name", text, key=True, related=related)
         if not group.agents:
             text = f"group {name} has no agents"
             yield document.problem((*path, "agents"), "empty-group", text)
-        for place in repeated(group.agents):
+        for place, first_place in repeated(group.agents):
             text = f"{group.agents[place]} is in group {name} twice"
-            yield document.problem((*path, "agents", place), "member-twice", text)
+            related = [document.related((*path, "agents", first_place), group.agents[place])]
+            yield document.problem((*path, "agents", place), "member-twice", text, related=related)

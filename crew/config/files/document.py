@@ -1,10 +1,10 @@
 """A YAML file that was read: its data, the place of every key and value, and its problems."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crew.config.problems import Problem, ProblemCode
+from crew.config.problems import Problem, ProblemCode, RelatedPlace
 from tools.text.suggest import nearest
 
 YamlPath = tuple[str | int, ...]
@@ -63,16 +63,33 @@ class Document:
         *,
         key: bool = False,
         suggestion: str | None = None,
+        related: Sequence[RelatedPlace] = (),
     ) -> Problem:
         """Return a problem of this file at a path of its bound data.
 
         At the value, or at the key.
         """
-        written = self.as_written(path)
-        line, column = self.key_at(written) if key else self.value_at(written)
-        return Problem(self.file, line, column, code, message, suggestion)
+        place = self.place(path, key=key)
+        return Problem(*place, code, message, suggestion, tuple(related))
 
-    def refuse(self, line: int, column: int, code: ProblemCode, message: str) -> "Document":
+    def related(self, path: YamlPath, text: str, *, key: bool = False) -> RelatedPlace:
+        """Return a place that a problem has to do with, and what stands there."""
+        return RelatedPlace(*self.place(path, key=key), text)
+
+    def refuse(
+        self,
+        line: int,
+        column: int,
+        code: ProblemCode,
+        message: str,
+        related: Sequence[RelatedPlace] = (),
+    ) -> "Document":
         """Add a problem at a place."""
-        self.problems.append(Problem(self.file, line, column, code, message))
+        place = line, column
+        self.problems.append(Problem(self.file, *place, code, message, related=tuple(related)))
         return self
+
+    def place(self, path: YamlPath, *, key: bool) -> tuple[str, int, int]:
+        """Return the file, line and column of what stands at a path of the bound data."""
+        written = self.as_written(path)
+        return self.file, *(self.key_at(written) if key else self.value_at(written))

@@ -9,7 +9,7 @@ import yaml
 
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.spacing import ODD_SPACE, Found, missing_space, odd_space, use_a_space
-from crew.config.problems import ProblemCode
+from crew.config.problems import ProblemCode, RelatedPlace
 from tools.schemas.yaml_shape import Plain
 
 MAX_BYTES = 2**20
@@ -249,7 +249,7 @@ class _Walk:
     ) -> dict[str, Any]:
         out: dict[str, Any] = {}
         merged: dict[str, Any] = {}
-        lines: dict[str, int] = {}
+        first: dict[str, tuple[int, int]] = {}
         inner = (*above, node)
         if len(inner) > MAX_DEPTH:
             # deeper than the text: by merges
@@ -260,25 +260,24 @@ class _Walk:
                 continue
             key = self._without_odd_spaces(key_node)
             if key == "<<" and not key_node.style:
-                if key in lines:
-                    text = f"duplicate key '<<'; write `<<: [*a, *b]`; first at line {lines[key]}"
-                    self._refuse(key_node, "duplicate-key", text, (*path, key))
+                if key in first:
+                    text = "duplicate key '<<'; write `<<: [*a, *b]`"
+                    self._refuse_twice(key_node, text, (*path, key), first[key])
                     continue
-                lines[key] = _place(key_node.start_mark)[0]
+                first[key] = _place(key_node.start_mark)
                 for source in self._merge_sources(value_node, path, inner):
                     for name, value in self._mapping(source, path, inner).items():
                         merged.setdefault(name, value)
                 continue
-            if key in lines:
-                text = f"duplicate key {key!r}; first at line {lines[key]}"
-                self._refuse(key_node, "duplicate-key", text, (*path, key))
+            if key in first:
+                text = f"duplicate key {key!r}"
+                self._refuse_twice(key_node, text, (*path, key), first[key])
                 continue
-            lines[key] = _place(key_node.start_mark)[0]
-            self.document.keys[(*path, key)] = _place(key_node.start_mark)
+            first[key] = self.document.keys[(*path, key)] = _place(key_node.start_mark)
             out[key] = self.value(value_node, (*path, key), inner)
         # the places of merged keys that are overridden here were overwritten above, unless the
         # merge came later
-        for key in lines.keys() & merged.keys():
+        for key in first.keys() & merged.keys():
             self._restore_place(node, key, path)
         return {**merged, **out}
 
@@ -326,3 +325,11 @@ class _Walk:
         self.document.refuse(*_place(node.start_mark), code, message)
         if left_out is not None:
             self.document.wrong.add(left_out)
+
+    def _refuse_twice(
+        self, node: yaml.Node, message: str, path: YamlPath, first: tuple[int, int]
+    ) -> None:
+        text = f"{message}; first at line {first[0]}"
+        related = [RelatedPlace(self.document.file, *first, "it is given here first")]
+        self.document.refuse(*_place(node.start_mark), "duplicate-key", text, related)
+        self.document.wrong.add(path)

@@ -8,7 +8,7 @@ from posixpath import dirname, join, normpath
 
 from crew.config.files.document import Document
 from crew.config.files.yaml_reader import read
-from crew.config.problems import Problem, ProblemCode
+from crew.config.problems import Problem, ProblemCode, RelatedPlace
 from crew.rehearsal.files.find import CREW_WIDE, read_rehearsal_file, rehearsal_files
 from crew.rehearsal.files.nodes import Node, merged, node_of, substituted, variables_in
 from crew.rehearsal.files.recorded import NoCassette, over_cassette
@@ -49,10 +49,17 @@ class RawFiles:
     # by the names of the files
     documents: dict[str, Document] = field(default_factory=dict)
 
-    def refuse(self, node: Node, code: ProblemCode, message: str, near: str | None = None) -> None:
+    def refuse(
+        self,
+        node: Node,
+        code: ProblemCode,
+        message: str,
+        near: str | None = None,
+        related: Sequence[RelatedPlace] = (),
+    ) -> None:
         """Add a problem at the place of a value."""
-        place = node.place
-        self.problems.append(Problem(place.file, place.line, place.column, code, message, near))
+        place = node.place.file, node.place.line, node.place.column
+        self.problems.append(Problem(*place, code, message, near, tuple(related)))
 
 
 def read_cases(folder: Path, unsaved: Mapping[str, str]) -> RawFiles:
@@ -181,7 +188,8 @@ class _Reader:
                 if one.id in known:
                     first = known[one.id].place
                     text = f"there is a rehearsal {one.id} already, in line {first.line}"
-                    self.raw.refuse(one.node, "twice", text)
+                    related = RelatedPlace(first.file, first.line, first.column, one.id)
+                    self.raw.refuse(one.node, "twice", text, related=[related])
                 else:
                     known[one.id] = one.node
                     self.raw.cases.append(one)

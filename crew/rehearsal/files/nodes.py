@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crew.config.files.document import Document, YamlPath
-from crew.config.problems import Problem, ProblemCode
 from tools.schemas.yaml_shape import Plain
 
 VARIABLE = re.compile(r"<<(\w+)>>")
@@ -162,22 +161,14 @@ class NodeDocument(Document):
         return cls(node.place.file, "", node.plain(), node=node)
 
     def key_at(self, path: YamlPath) -> tuple[int, int]:
-        """See Document; the file may be another one, which `problem` names."""
+        """See Document; the file may be another one, which `place` names."""
         assert self.node is not None, "made by `of`"
         place = self.node.nearest(path).key_place
         return place.line, place.column
 
-    def problem(
-        self,
-        path: YamlPath,
-        code: ProblemCode,
-        message: str,
-        *,
-        key: bool = False,
-        suggestion: str | None = None,
-    ) -> Problem:
+    def place(self, path: YamlPath, *, key: bool) -> tuple[str, int, int]:
         """See Document."""
         assert self.node is not None, "made by `of`"
         found = self.node.nearest(self.as_written(path))
         place = found.key_place if key else found.place
-        return Problem(place.file, place.line, place.column, code, message, suggestion)
+        return place.file, place.line, place.column

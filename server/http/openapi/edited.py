@@ -127,12 +127,17 @@ class OfferAnswer(TypedDict):
 
     label: str
     insert: str
-    kind: Literal["key", "value", "name"]
+    kind: Literal["key", "value", "name", "shape"]
     detail: str
     # Markdown
     documentation: str
     # what is written already, and replaced
     written: str
+    # the same with what it must have, on lines that are relative to the first one's indentation;
+    # "": nothing more
+    shape: str
+    # where something is to be filled in, as places in the shape
+    stops: list[int]
 
 
 class OffersAnswer(TypedDict):

@@ -115,6 +115,14 @@ def test_problems_as_sarif(tmp_path: Path):
         == (two / "crew.yaml").as_uri()
     )
     assert "Did you mean 'settings'?" in first["message"]["text"]
+    assert "relatedLocations" not in first
+    (one / "crew.yaml").write_text("name: a\nagents: [a]\nname: b\n")
+    (run,) = json.loads(crew("validate", one, "--sarif").stdout)["runs"]
+    ((related,),) = [found["relatedLocations"] for found in run["results"]]
+    place = related["physicalLocation"]
+    assert place["region"] == {"startLine": 1, "startColumn": 1}
+    assert place["artifactLocation"]["uri"] == (one / "crew.yaml").as_uri()
+    assert related["message"]["text"]
 
 
 def test_mending_shows_what_it_does_first(tmp_path: Path):

@@ -1,6 +1,7 @@
 """`crew lsp`, as an editor sees it: pygls's own client, over pipes."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +87,17 @@ class Editor(LanguageClient):
 
 @pytest.fixture
 async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
+    async with editing(tmp_path, lsp.ClientCapabilities()) as started:
+        yield started
+
+
+@asynccontextmanager
+async def editing(tmp_path: Path, capabilities: lsp.ClientCapabilities) -> AsyncIterator[Editor]:
+    """An editor that has a crew open, and can do certain things."""
     folder = write_crew(tmp_path / "crew", AGENTS, RULES, TOOLS, **CREW)
     (folder / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n")
     editor = Editor(folder)
     await editor.start_io(str(BIN / "crew"), "lsp", env=clean_environment())
-    capabilities = lsp.ClientCapabilities()
     await editor.initialize_async(
         lsp.InitializeParams(capabilities, process_id=None, root_uri=folder.as_uri())
     )

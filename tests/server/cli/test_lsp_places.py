@@ -15,6 +15,27 @@ VALUES = st.recursive(
 )
 
 
+PLAIN = st.recursive(
+    st.sampled_from(["one", "[X]", "é", "two words"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+)
+
+
+@given(st.dictionaries(KEYS, PLAIN, min_size=1, max_size=4), st.integers(10, 60))
+def test_a_key_in_brackets_over_several_lines_is_in_its_mapping(data: object, width: int):
+    inner = {"top": {"below": data}}
+    text = yaml.safe_dump(inner, allow_unicode=True, default_flow_style=True, width=width)
+    lines = text.splitlines()
+    document = read("crew.yaml", text.encode())
+    for path, (line, column) in document.keys.items():
+        at = context_at(text, line, column)
+        assert at.path == tuple(0 if isinstance(one, int) else one for one in path[:-1])
+        behind = context_at(text, line, column + len(str(path[-1])) + 2)
+        if lines[line - 1][column - 1 :].startswith(f"{path[-1]}: "):
+            assert (behind.path, behind.key) == (at.path, path[-1])
+            assert path[-1] not in behind.given
+
+
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4), st.booleans(), st.data())
 def test_each_value_is_found_where_it_stands(data: object, flow: bool, draw: st.DataObject):
     text = yaml.safe_dump(data, allow_unicode=True, default_flow_style=flow or None, width=10**6)

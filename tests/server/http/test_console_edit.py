@@ -63,6 +63,13 @@ def test_what_may_be_written_is_offered(browser: Browser, tmp_path: Path):
             expect(page.locator(".cm-content")).to_contain_text("settings: ")
             page.locator(".cm-content").get_by_text("agents", exact=True).first.hover()
             expect(page.locator(".cm-tooltip-hover")).to_contain_text("agents")
+            write_at_end(page, "{}\n")
+            page.keyboard.type("bud")
+            page.locator(".cm-tooltip-autocomplete li").first.click()
+            # the cursor is where the first part of the entry is filled in
+            page.keyboard.type("night")
+            lines = page.locator(".cm-line").all_inner_texts()
+            assert lines[-3:] == ["budgets:", "  night:", "    scope: "]
 
 
 def test_a_draft_outlives_the_page(browser: Browser, tmp_path: Path):

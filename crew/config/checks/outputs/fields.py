@@ -212,15 +212,15 @@ def _check_coverage(
         yield document.problem((*ROUTES, agent_id), "output-unchecked", text, key=True)
         return
     for place, earlier in found.covered.items():
-        lines = [
-            str(document.value_at(document.as_written((*ROUTES, agent_id, n)))[0]) for n in earlier
+        related = [
+            document.related((*ROUTES, agent_id, one), "this earlier rule fits") for one in earlier
         ]
-        match lines:
+        match [str(one.line) for one in related]:
             case []:
                 why = "no answer fits all of its conditions"
             case [line]:
                 why = f"the one in line {line} fits whenever it does"
-            case _:
+            case lines:
                 why = f"whenever it fits, one of those in lines {', '.join(lines)} does"
-        text = f"this rule is never taken: {why}"
-        yield document.problem((*ROUTES, agent_id, place), "output-covered", text)
+        text, path = f"this rule is never taken: {why}", (*ROUTES, agent_id, place)
+        yield document.problem(path, "output-covered", text, related=related)

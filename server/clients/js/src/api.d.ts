@@ -3277,13 +3277,17 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "key" | "value" | "name";
+            kind: "key" | "value" | "name" | "shape";
             /** Detail */
             detail: string;
             /** Documentation */
             documentation: string;
             /** Written */
             written: string;
+            /** Shape */
+            shape: string;
+            /** Stops */
+            stops: number[];
         };
         /**
          * OffersAnswer

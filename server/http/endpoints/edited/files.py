@@ -11,7 +11,8 @@ from starlette.responses import Response
 from crew.config.report import problems_document
 from crew.journal.records.audit import AuditAction
 from crew.journal.records.revisions import Loading
-from server.authoring.features import hover, offers
+from server.authoring.completion import offers
+from server.authoring.features import hover
 from server.editing.drafts import shown_files
 from server.editing.editor import CheckedDraft, Editor, Saved
 from server.http.callers.rights import caller_of
