@@ -97,6 +97,8 @@ class FoldedForm:
         write: Write,
         fail: Callable[[str], bytes],
         head: Callable[[], bytes] = bytes,
+        *,
+        heads_all: bool = False,
     ) -> None:
         """Write nothing yet.
 
@@ -106,9 +108,11 @@ class FoldedForm:
             write: the bytes of a frame.
             fail: what ends a stream that goes on elsewhere, with the words for it.
             head: what goes before the first frame that is written.
+            heads_all: also before none: where the client has the end of the last segment.
         """
         self.fold, self.after, self.write, self.fail = fold, after, write, fail
         self._head: Callable[[], bytes] | None = head
+        self._heads_all = heads_all
         self._reached = 0
 
     def begin(self) -> bytes:
@@ -132,7 +136,8 @@ class FoldedForm:
         if self._head is not None and (written or (self.after > 0 and is_settled)):
             # a segment that the client has seen end has nothing under way
             is_over = self._reached == self.after and event.ends_segment
-            written, self._head = (b"" if is_over else self._head()) + written, None
+            has_head = self._heads_all or not is_over
+            written, self._head = (self._head() if has_head else b"") + written, None
         return written
 
     def ping(self, timestamp: str) -> bytes:

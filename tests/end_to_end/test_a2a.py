@@ -76,6 +76,12 @@ FILE = {"message": {"messageId": "f", "parts": [{"url": "file:///etc/passwd"}]}}
             -32602,
         ),
         ("SendMessage", FILE, -32005),
+        ("SendMessage", {"message": {"messageId": "m", "parts": [{}]}}, -32602),
+        (
+            "SendMessage",
+            {"message": {"messageId": "m", "parts": [{"text": "x", "data": {}}]}},
+            -32602,
+        ),
         ("SendMessage", message("a\0b"), -32602),
         ("SendMessage", message("hi", taskId="none"), -32001),
         ("SendMessage", {**message("hi"), "configuration": {"historyLength": -1}}, -32602),
@@ -114,6 +120,67 @@ def test_requests_that_are_none(http: httpx2.Client):
     assert http.get("/a2a/rest/tasks?pageSize=x").status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "name", "reason"),
+    [
+        ("GET", "/tasks/none", None, 404, "NOT_FOUND", "TASK_NOT_FOUND"),
+        ("GET", "/nothing", None, 404, "NOT_FOUND", "METHOD_NOT_FOUND"),
+        ("GET", "/message:send", None, 405, "UNIMPLEMENTED", "METHOD_NOT_FOUND"),
+        ("GET", "/tasks?pageSize=x", None, 400, "INVALID_ARGUMENT", "INVALID_PARAMS"),
+        ("POST", "/message:send", FILE, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
+        ("POST", "/message:send", "text", 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
+        ("GET", "/extendedAgentCard", None, 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"),
+        (
+            "GET",
+            "/tasks/x/pushNotificationConfigs",
+            None,
+            400,
+            "FAILED_PRECONDITION",
+            "PUSH_NOTIFICATION_NOT_SUPPORTED",
+        ),
+    ],
+)
+def test_statuses_of_rest(
+    http: httpx2.Client, method: str, path: str, body: Any, status: int, name: str, reason: str
+):
+    """As A2A 1.0.1 has them in section 5.4."""
+    sent = {"content": body, "headers": {"Content-Type": "text/plain"}} if body == "text" else {}
+    answer = http.request(method, f"/a2a/rest{path}", **(sent or {"json": body}))
+    error = answer.json()["error"]
+    found = (answer.status_code, error["code"], error["status"], error["details"][0]["reason"])
+    assert found == (status, status, name, reason)
+
+
+def test_a_client_may_ask_for_the_type_of_a2a(http: httpx2.Client):
+    own = "application/a2a+json"
+    answer = http.get("/a2a/rest/tasks", headers={"Accept": own})
+    assert answer.headers["content-type"] == own
+    assert http.get("/a2a/rest/tasks").headers["content-type"] == "application/json"
+    refused = http.post("/a2a", content=b"hi", headers={"Content-Type": "text/plain"})
+    assert refused.json()["error"]["code"] == -32005
+
+
+def test_a_task_that_asks(http: httpx2.Client):
+    """Who subscribes to it gets it as it is; what is answered is part of its history."""
+    task = rpc(http, "SendMessage", message("ask", "asks"))["task"]
+    body = {"jsonrpc": "2.0", "id": 7, "method": "SubscribeToTask", "params": {"id": task["id"]}}
+    frames = [one for _, one in data_of(iter(http.post("/a2a", json=body).text.split("\n")))]
+    assert [one["result"] for one in frames] == [{"task": task}]
+    with http.stream("GET", f"/a2a/rest/tasks/{task['id']}:subscribe") as stream:
+        assert [one for _, one in data_of(stream.iter_lines())] == [{"task": task}]
+    rpc(http, "SendMessage", message("blue", "answers", taskId=task["id"]))
+    history = rpc(http, "GetTask", {"id": task["id"]})["history"]
+    said = [(one["messageId"], one["parts"]) for one in history if one["role"] == "ROLE_USER"]
+    assert said == [("asks", [{"text": "ask"}]), ("answers", [{"text": "blue"}])]
+
+
+def test_data_of_any_form_is_for_the_crew(http: httpx2.Client):
+    parts = [{"text": "look"}, {"data": [1, 2]}, {"data": {"a": True}}]
+    sent = {"message": {"messageId": "any", "role": "ROLE_USER", "parts": parts}}
+    query = rpc(http, "SendMessage", sent)["task"]["history"][0]["parts"][0]["text"]
+    assert [json.loads(one) for one in query.split("\n\n")[1:]] == [[1, 2], {"a": True}]
+
+
 def test_tasks(http: httpx2.Client, server: ServerProcess):
     """Begun once, listed for their owner, cancelled while they ask."""
     task = rpc(http, "SendMessage", message("hi", "once", contextId="c.1"))["task"]
@@ -139,12 +206,14 @@ def test_tasks(http: httpx2.Client, server: ServerProcess):
     for one in rpc(http, "ListTasks", whole)["tasks"]:
         assert one == rpc(http, "GetTask", {"id": one["id"]})
     at = datetime.fromisoformat(asking["status"]["timestamp"])
-    for moment, found in ((at, []), (at - timedelta(milliseconds=1), [asking["id"]])):
+    for moment, found in ((at + timedelta(milliseconds=1), []), (at, [asking["id"]])):
         wanted = {"status": "TASK_STATE_INPUT_REQUIRED", "statusTimestampAfter": rfc3339(moment)}
         assert [one["id"] for one in rpc(http, "ListTasks", wanted)["tasks"]] == found
     with client(server, headers={"Authorization": f"Bearer {EVE}"}) as eve:
         assert rpc(eve, "ListTasks", {})["tasks"] == []
         assert rpc(eve, "GetTask", {"id": task["id"]})["code"] == -32001
+        token = {"pageToken": task["id"]}
+        assert rpc(eve, "ListTasks", token) == rpc(eve, "ListTasks", {"pageToken": "none"})
     cancelled = rpc(http, "CancelTask", {"id": asking["id"]})
     assert cancelled["status"]["state"] == "TASK_STATE_CANCELED"
     assert rpc(http, "CancelTask", {"id": asking["id"]})["code"] == -32002
@@ -201,7 +270,7 @@ def test_who_comes_back_to_a_server_that_was_killed(tmp_path: Path):
             lines = http.post("/a2a", json=body).text.split("\n")
             task = rpc(http, "GetTask", {"id": task_id})
         again = [frame for _, frame in data_of(iter(lines))]
-        if again:
+        if "task" in again[0].get("result", {}):
             first = again[0]["result"]["task"]
             known = [json.dumps(one) for one in first["history"]]
             told = [one["result"] for one in again[1:]]

@@ -121,7 +121,9 @@ class RunReader:
         while after < last:
             records = await self.store.records(run_id, after, PAGE)
             if not records:
-                yield gap(row, after + 1, last)
+                if run_id not in self.live:
+                    yield gap(row, after + 1, last)
+                # those of a run that is alive here are on their way to the store
                 return
             for event in _with_gap(row, after, records):
                 yield event

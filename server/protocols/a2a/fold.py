@@ -23,8 +23,10 @@ STATES = {
     "cancelled": CANCELED,
 }
 ENDED = frozenset({COMPLETED, FAILED, CANCELED})
-SILENT = frozenset({"context", "compacted", "agent_start", "answered"})
+SILENT = frozenset({"context", "compacted", "agent_start"})
 LEFT_OUT = frozenset({"run_id", "seq"})
+# of an answer to a pause that decides something
+DECIDED = ("decision", "decisions")
 
 
 class TaskFold:
@@ -39,6 +41,8 @@ class TaskFold:
         self._metadata: dict[str, Any] = {}
         self._held: RunEvent | None = None
         self._held_text = ""
+        # of the request that began the segment
+        self._request = ""
         self._pause: RunEvent | None = None
 
     def task(self, history: int | None = None, *, artifacts: bool = True) -> dict[str, Any]:
@@ -83,6 +87,10 @@ class TaskFold:
             case "pause":
                 self._pause = event
                 return []
+            case "answered":
+                decided = {key: event.metadata[key] for key in DECIDED if key in event.metadata}
+                self._hear(write_data(decided) if decided else {"text": event.content}, event.seq)
+                return []
             case "done":
                 return self._done(event, text)
             case "error":
@@ -102,12 +110,25 @@ class TaskFold:
         data = event.metadata
         self._held = self._pause = None
         self._status = {"state": WORKING, "timestamp": event.timestamp}
+        self._request = data["request_id"]
         if event.seq == 1:
-            id_ = data["request_id"] or f"{self.run_id}:0"
-            message = write_message(id_, USER, self.run_id, self.context_id, {"text": self.query})
-            self._history.append(message)
+            self._hear({"text": self.query}, 0)
         self._metadata |= {"crew": data["crew"]}
         return [{"task": self.task()}]
+
+    def _hear(self, part: dict[str, Any], place: int | None) -> None:
+        """Add what a person has said or decided to the history.
+
+        `place`: names it where the request that began the segment does not.
+        """
+        self._note(self._request or f"{self.run_id}:{place}", USER, part)
+        self._request = ""
+
+    def _note(self, id_: str, role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        """Add a message to the history, and return it."""
+        message = write_message(id_, role, self.run_id, self.context_id, *parts)
+        self._history.append(message)
+        return message
 
     def _release(self) -> list[dict[str, Any]]:
         """Tell an answer that was not the last."""
@@ -164,9 +185,7 @@ class TaskFold:
         self._status = {"state": state, "timestamp": event.timestamp}
         if parts:
             id_ = f"{self.run_id}:{event.seq}"
-            message = write_message(id_, AGENT, self.run_id, self.context_id, *parts)
-            self._status["message"] = message
-            self._history.append(message)
+            self._status["message"] = self._note(id_, AGENT, *parts)
         ids = {"taskId": self.run_id, "contextId": self.context_id}
         return {"statusUpdate": {**ids, "status": self._status}}
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from starlette.requests import Request
 
-from crew.journal.query import ID
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
@@ -30,7 +29,7 @@ KNOWN_STATES = (
     "TASK_STATE_REJECTED",
     "TASK_STATE_AUTH_REQUIRED",
 )
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
 
 
 async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]:
@@ -44,9 +43,11 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
     if state is not None and state not in KNOWN_STATES:
         raise A2aError(INVALID_PARAMS, f"status: is one of {', '.join(KNOWN_STATES)}")
     store = services_of(request).runs.store
-    is_place = token is None or (re.fullmatch(ID, token) is not None and await store.row(token))
-    if not is_place:
-        raise A2aError(INVALID_PARAMS, "pageToken: is none of this server's")
+    if token is not None:
+        try:
+            await own_run(request, token)
+        except UnknownRun:
+            raise A2aError(INVALID_PARAMS, "pageToken: is none of this server's") from None
     since = name_in(params, "statusTimestampAfter")
     if since is not None and TIME.fullmatch(since) is None:
         raise A2aError(INVALID_PARAMS, "statusTimestampAfter: is a time like 2026-01-31T09:30:00Z")
@@ -90,7 +91,7 @@ def _moment(text: str) -> datetime:
 
 
 async def _is_since(store: RunStore, row: RunRow, moment: datetime | None) -> bool:
-    """Return whether the state of a task is of a later moment; one at work changes all the time."""
+    """Return whether a task's state is of a moment or later; one at work changes all the time."""
     if moment is None:
         return True
     at = rfc3339(store.now()) if row.ended_at is None else row.ended_at
@@ -98,7 +99,7 @@ async def _is_since(store: RunStore, row: RunRow, moment: datetime | None) -> bo
         # the event that ends its segment, by which GetTask says when it paused
         paused = await store.records(row.run_id, row.last_seq - 1, 1)
         at = RunEvent.of_record(paused[0]).timestamp if paused else row.started_at
-    return datetime.fromisoformat(at) > moment
+    return datetime.fromisoformat(at) >= moment
 
 
 async def _own_context(request: Request, params: dict[str, Any], status: Any) -> RunRow | None:

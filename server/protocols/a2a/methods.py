@@ -1,7 +1,7 @@
 """What can be done with tasks, in either binding."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -142,7 +142,7 @@ def _form(
     def fail_stream(text: str) -> bytes:
         return fail(A2aError(UNAVAILABLE, text))
 
-    return FoldedForm(fold, after, write_frame, fail_stream, head)
+    return FoldedForm(fold, after, write_frame, fail_stream, head, heads_all=True)
 
 
 def _configuration(params: dict[str, Any]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ async def _row(request: Request, params: dict[str, Any]) -> RunRow:
 
 async def _start(request: Request, params: dict[str, Any]) -> Started:
     message = params.get("message")
-    text, data = read_parts(message)
+    text, given = read_parts(message)
     assert isinstance(message, dict), "its parts were read"
     task_id, context = name_in(message, "taskId"), name_in(message, "contextId")
     id_ = message["messageId"]
@@ -188,10 +188,10 @@ async def _start(request: Request, params: dict[str, Any]) -> Started:
                 raise A2aError(INVALID_PARAMS, "message.contextId: is not that of the task")
             if STATES[row.status] in ENDED:
                 raise A2aError(UNSUPPORTED, f"task {task_id} has ended; begin another one")
-            return _answer(request, task_id, text, data), None
+            return _answer(request, task_id, text, given), None
         # what a program sends as data is for the crew to read
-        shown = to_json(data, indent=1).decode() if data is not None else ""
-        said = "\n\n".join(one for one in (text, shown) if one)
+        shown = [to_json(one, indent=1).decode() for one in given]
+        said = "\n\n".join(one for one in (text, *shown) if one)
         words = ClientWords([("user", said)] if said else [])
         return start_from(request, words, context or _new_context(request), deltas=False)
 
@@ -205,12 +205,13 @@ def _new_context(request: Request) -> str | None:
     return f"a2a-{secrets.token_hex(8)}"
 
 
-def _answer(
-    request: Request, task_id: str, text: str, data: dict[str, Any] | None
-) -> ResumeRequest:
+def _answer(request: Request, task_id: str, text: str, sent: Sequence[Any]) -> ResumeRequest:
     """Return the answer to a task that asks: words, or decisions as data."""
-    given = {"query": text, **{key: one for key, one in (data or {}).items() if key != "text"}}
-    if data is not None and isinstance(data.get("text"), str):
+    data = sent[0] if sent else {}
+    if len(sent) > 1 or not isinstance(data, dict):
+        raise A2aError(INVALID_PARAMS, "message.parts: an answer has one object as data")
+    given = {"query": text, **{key: one for key, one in data.items() if key != "text"}}
+    if isinstance(data.get("text"), str):
         given["query"] = data["text"]
     try:
         body = check_body(AnswerBody, given)

@@ -4,11 +4,13 @@ from typing import Any
 
 from server.protocols.a2a.problems import INVALID_PARAMS, NO_CONTENT_TYPE, A2aError
 
+# a part has one of them
+CONTENTS = frozenset({"text", "data", "raw", "url"})
 USER, AGENT = "ROLE_USER", "ROLE_AGENT"
 
 
-def read_parts(message: Any) -> tuple[str, dict[str, Any] | None]:
-    """Return the text of a message, and the object in its data part; raises A2aError."""
+def read_parts(message: Any) -> tuple[str, list[Any]]:
+    """Return the text of a message, and the values of its data parts; raises A2aError."""
     if not isinstance(message, dict):
         raise A2aError(INVALID_PARAMS, "message: is missing")
     if not isinstance(message.get("messageId"), str) or not message["messageId"]:
@@ -19,19 +21,22 @@ def read_parts(message: Any) -> tuple[str, dict[str, Any] | None]:
     if not isinstance(parts, list) or not parts:
         raise A2aError(INVALID_PARAMS, "message.parts: is a list of parts")
     texts: list[str] = []
-    data: dict[str, Any] | None = None
+    data: list[Any] = []
     for place, part in enumerate(parts):
         where = f"message.parts[{place}]"
         if not isinstance(part, dict):
             raise A2aError(INVALID_PARAMS, f"{where}: must be an object")
-        if isinstance(part.get("text"), str):
+        kinds = CONTENTS & part.keys()
+        if len(kinds) != 1:
+            raise A2aError(INVALID_PARAMS, f"{where}: has one of {', '.join(sorted(CONTENTS))}")
+        if "text" in kinds and isinstance(part["text"], str):
             texts.append(part["text"])
-        elif isinstance(part.get("data"), dict) and data is None:
-            data = part["data"]
+        elif "text" in kinds:
+            raise A2aError(INVALID_PARAMS, f"{where}.text: must be a text")
+        elif "data" in kinds:
+            data.append(part["data"])
         else:
-            raise A2aError(
-                NO_CONTENT_TYPE, f"{where}: only text, and one object as data, are taken"
-            )
+            raise A2aError(NO_CONTENT_TYPE, f"{where}: only text and data are taken")
     return "\n".join(texts), data
 
 

@@ -28,6 +28,8 @@ from server.protocols.clients import read_object
 from server.protocols.folds import data_line
 
 Answer = Callable[[Request], Awaitable[Any]]
+# of a2a's own; a client that does not name it gets plain JSON
+OWN_TYPE = "application/a2a+json"
 NUMBERS = frozenset({"pageSize", "historyLength"})
 
 
@@ -65,7 +67,8 @@ def _endpoint(answers: dict[str, Answer]) -> Answer:
             return JsonResponse(found.rest(), found.kind.status)
         if isinstance(result, Response | EventStream):
             return result
-        return JsonResponse(result)
+        takes = request.headers.get("accept", "")
+        return JsonResponse(result, media_type=OWN_TYPE if OWN_TYPE in takes else None)
 
     return endpoint
 
