@@ -77,7 +77,7 @@ class MemoryStore(OneProcess):
         # how many of a run's first events are purged
         self._purged: dict[str, int] = {}
         self.revisions = MemoryRevisions(self._rows)
-        self.audit = MemoryAudit()
+        self.audit = MemoryAudit(self._rows)
         self.grants = MemoryGrants()
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()

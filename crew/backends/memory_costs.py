@@ -46,6 +46,14 @@ class MemoryCosts:
         found = (one for one in self._calls.values() if one.run_id == run_id)
         return sorted(found, key=lambda one: (one.at, one.id))
 
+    async def of_user(
+        self, user_id: str, after: tuple[str, str] = ("", ""), limit: int = 100
+    ) -> list[CallRow]:
+        """See CostLog."""
+        own = [one for one in self._calls.values() if user_id and one.user_id == user_id]
+        in_order = sorted(own, key=lambda one: (one.at, one.id))
+        return [one for one in in_order if (one.at, one.id) > after][:limit]
+
     async def answer_tokens(
         self, agent_id: str, provider: str, model: str, limit: int
     ) -> list[int]:
@@ -78,10 +86,11 @@ class MemoryCosts:
         self.forget(user_id)
 
     def forget(self, user_id: str) -> None:
-        """Remove a user's id."""
+        """Remove what names a user."""
         for one in self._calls.values():
             if user_id and one.user_id == user_id:
-                self._calls[one.id] = replace(one, user_id="")
+                owner = "" if one.owner == user_id else one.owner
+                self._calls[one.id] = replace(one, user_id="", conversation_id="", owner=owner)
 
     async def purge(self, calls_before: str, days_before: str, limit: int = 1000) -> int:
         """See CostLog; there are no sums by themselves, so that calls are kept as long as these."""

@@ -1,13 +1,13 @@
 """Audit, grants, outbox, schedules and viewers of a store that ends with its process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import islice
 
 from crew.journal.records.audit import AuditAction, AuditEntry
 from crew.journal.records.grants import Grant
-from crew.journal.records.rows import Notice
+from crew.journal.records.rows import Notice, RunRow
 from crew.journal.records.schedules import ScheduleState
 from crew.journal.records.viewers import Viewer
 
@@ -15,11 +15,16 @@ from crew.journal.records.viewers import Viewer
 class MemoryAudit:
     """See AuditLog."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Mapping[str, RunRow]) -> None:
+        """`rows`: the store's runs, by their ids."""
+        self._rows = rows
         self._entries: list[AuditEntry] = []
 
     def add(self, entry: AuditEntry) -> None:
-        """Keep one."""
+        """Keep one; what is done to a run is about its person."""
+        row = self._rows.get(entry.run_id or "")
+        if not entry.user_id and row is not None:
+            entry = replace(entry, user_id=row.user_id)
         self._entries.append(entry)
 
     async def record(self, entry: AuditEntry) -> None:
@@ -77,9 +82,18 @@ class MemoryGrants:
         by_id = sorted(found, key=lambda one: one.id)
         return sorted(by_id, key=lambda one: one.given_at, reverse=True)
 
-    def forget(self, run_ids: AbstractSet[str]) -> int:
-        """Forget what was given in some runs; return how many there were."""
-        given = [one.id for one in self._grants.values() if one.run_id in run_ids]
+    async def of_user(self, user_id: str) -> list[Grant]:
+        """See GrantLog."""
+        found = [one for one in self._grants.values() if user_id and one.user_id == user_id]
+        return sorted(found, key=lambda one: (one.given_at, one.id))
+
+    def forget(self, run_ids: AbstractSet[str], user_id: str = "") -> int:
+        """Forget what was given in some runs, or by a user; return how many there were."""
+        given = [
+            one.id
+            for one in self._grants.values()
+            if one.run_id in run_ids or (user_id and one.user_id == user_id)
+        ]
         for grant_id in given:
             del self._grants[grant_id]
         return len(given)

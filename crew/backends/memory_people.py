@@ -72,6 +72,7 @@ class MemoryPeople:
             counts["core"] = self._core.delete(owner)
             counts["recall"] = self._recall.delete_all(owner)
             counts["chores"] = self._chores.forget_owner(owner)
+            counts["grants"] = self._grants.forget(set(), user_id)
         return {name: count for name, count in counts.items() if count}
 
     async def audit(self, user_id: str) -> Sequence[AuditEntry]:

@@ -14,6 +14,7 @@ from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer, Decision
 from crew.journal.questions import Approval, PendingCall, Question, UnknownOutcome
 from crew.journal.records.grants import GRANT_DAYS, Grant
+from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
@@ -131,7 +132,7 @@ def repeated_denials(branch: Branch, agent: Agent, state: RunState) -> list[Tool
 
 
 def grants_of(
-    question: Question, answer: Answer, run: RunState, owner: str, now: datetime
+    question: Question, answer: Answer, run: RunState, row: RunRow, now: datetime
 ) -> list[Grant]:
     """Return what an answer to a question of a run approves for all runs of its owner."""
     made = []
@@ -154,7 +155,8 @@ def grants_of(
                 rfc3339(now),
                 until,
                 one.patterns,
-                owner,
+                row.owner,
+                row.user_id,
             )
             made.append(grant)
     return made

@@ -77,7 +77,7 @@ class CrewExecutor:
         self._stages = Stages(crew.clock, state.stages)
         self._record = Recorder(journal, state)
         self._ends = RunEnds(crew, state, row, self._record, self._stages)
-        self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
+        self._questions = Questions(crew, state, journal.outlets.store, row, self._record)
         taint = Taint(state, crew.agents.get, self._record)
         store, lengths = journal.outlets.store, crew.recipe.answer_lengths
         self._budgets = RunBudgets(crew, state, row, store, self._record)

@@ -32,6 +32,7 @@ from crew.journal.errors import StoreError
 from crew.journal.events import Answered, StoredEvent
 from crew.journal.query import Answer
 from crew.journal.questions import Inquiry, PendingCall, Question
+from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
@@ -69,7 +70,7 @@ class Questions:
         crew: Crew,
         state: RunState,
         store: RunStore,
-        owner: str,
+        row: RunRow,
         record: Callable[[StoredEvent], None],
     ) -> None:
         """Of a run.
@@ -78,10 +79,10 @@ class Questions:
             crew: the run's.
             state: of the run; changed by its events.
             store: has the grants, and the time by which pauses end.
-            owner: of the run.
+            row: of the run, which says for whom it is.
             record: records an event of the run.
         """
-        self.crew, self.state, self.store, self.owner = crew, state, store, owner
+        self.crew, self.state, self.store, self.row = crew, state, store, row
         self.record = record
         # what tools ask, until it is a question of the run
         self._pending: dict[CallKey, QuestionRaised] = {}
@@ -102,7 +103,7 @@ class Questions:
 
     async def _keep_grants(self, question: Question, answer: Answer) -> bool:
         """Keep what an answer approves for all runs; whether that was done, in a minute."""
-        made = grants_of(question, answer, self.state, self.owner, self.store.now())
+        made = grants_of(question, answer, self.state, self.row, self.store.now())
         for _ in range(KEEP_TRIES if made else 0):
             try:
                 await self.store.grants.add(made)
@@ -247,7 +248,7 @@ class Questions:
         except StoreError:
             # a person is asked then
             return
-        grants = [one for one in found_grants if one.owner == self.owner]
+        grants = [one for one in found_grants if one.owner == self.row.owner]
         for call, definition in wanted:
             for grant in grants:
                 if grant.covers(agent.id, definition, call.arguments):

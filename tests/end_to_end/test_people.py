@@ -44,7 +44,11 @@ def pay(amount: int) -> str:
 """
 TOOLS = {
     "own": {"kind": "python", "function": "own.py:own", "effect": "read", "cache_seconds": 3600},
-    "pay": {"kind": "python", "function": "own.py:pay", "requires_approval": True},
+    "pay": {
+        "kind": "python",
+        "function": "own.py:pay",
+        "requires_approval": {"remember": ["run", "always"]},
+    },
 }
 
 
@@ -123,6 +127,10 @@ def export(http: httpx2.Client, user: str, as_: str = "acting") -> list[dict[str
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
+def export_of(http: httpx2.Client, user: str) -> str:
+    return str(http.get(f"/api/crew/users/{user}/export").text)
+
+
 def bytes_with(folder: Path, word: str) -> list[str]:
     found = (folder / ".crew").rglob("*")
     return [one.name for one in found if one.is_file() and word.encode() in one.read_bytes()]
@@ -137,7 +145,7 @@ def test_all_of_a_person_is_exported_and_erased(folder: Path):
         kinds = {line["kind"] for line in lines}
         assert kinds == {
             *("run", "event", "conversation", "exchange", "core", "recall", "document"),
-            *("audit", "end"),
+            *("call", "audit", "end"),
         }
         assert "canary-of-eve" not in json.dumps(lines)
         end = lines[-1]["value"]
@@ -175,6 +183,31 @@ def test_all_of_a_person_is_exported_and_erased(folder: Path):
         until(lambda: not bytes_with(folder, "canary-of-ann"))
     assert bytes_with(folder, "canary-of-ann") == []
     assert bytes_with(folder, "canary-of-eve") != []
+
+
+def test_the_id_of_a_person_goes_too(folder: Path):
+    """Also where the token has its name: from calls, sums, the audit, and what is left of chores."""
+    token = {"Authorization": f"Bearer {'z' * 32}"}
+    with serving(folder, CREW_API_TOKENS=f"zq7ann+read+run+answer:{'z' * 32}") as server:
+        with client(server, headers=token) as http:
+            sent = {"conversation_id": "zq7-talk"}
+            paused = http.post("/api/crew/run", json={"query": "pay", **sent}).json()
+            decision = {"call_id": "call_1_1", "decision": "approve", "remember": "always"}
+            answer = {"query": "so", "run_id": paused["run_id"], "decisions": [decision]}
+            assert http.post("/api/crew/run", json=answer).json()["status"] == "completed"
+            # approved by what was given in the conversation
+            alone = http.post("/api/crew/run", json={"query": "pay"}).json()
+            assert alone["status"] == "completed"
+            lines = [json.loads(one) for one in export_of(http, "zq7ann").splitlines()]
+            assert lines[-1]["value"]["grant"] == 1
+            image = {"query": "own", "attachments": [{"image": data_url(png())}], **sent}
+            assert http.post("/api/crew/run", json=image).status_code == 200
+            costs = http.get("/api/crew/costs", params={"by": "token,conversation"}).json()
+            assert {row["token"] for row in costs["rows"]} == {"zq7ann"}
+            assert http.delete("/api/crew/users/zq7ann").status_code == 202
+            until(lambda: not bytes_with(folder, "zq7"))
+            entries = json.loads(crew("audit", folder, "--json").stdout.splitlines()[0])
+            assert (entries["action"], entries["name"]) == ("erase", "")
 
 
 def test_a_killed_process_leaves_the_rest_to_the_next(folder: Path):

@@ -108,15 +108,25 @@ async def calls_are_summed_by_what_they_have(store: RunStore) -> None:
 
 async def a_user_is_removed_from_costs(store: RunStore) -> None:
     """Check that the sums stay, and that others keep their names."""
-    calls = [sample_call("c1"), sample_call("c2", user_id=""), sample_call("c3", user_id="eve")]
+    own = [sample_call("c1"), sample_call("c4", owner="ann"), sample_call("c5", owner="")]
+    calls = [*own, sample_call("c2", user_id=""), sample_call("c3", user_id="eve")]
     await store.costs.record(calls)
+    first = await store.costs.of_user("ann", limit=2)
+    rest = await store.costs.of_user("ann", (first[-1].at, first[-1].id), 2)
+    assert [*first, *rest] == own, (first, rest)
     for _ in range(2):
         await store.costs.forget_user("ann")
         await store.costs.forget_user("")
     by_user = {one.keys: one.calls for one in await store.costs.sums(CostQuery(("user",)))}
-    assert by_user == {("",): 2, ("eve",): 1}, by_user
+    assert by_user == {("",): 4, ("eve",): 1}, by_user
     by_run = await store.costs.sums(CostQuery(("run", "user")))
-    assert sum(one.calls for one in by_run if one.keys[1] == "") == 2, by_run
+    assert sum(one.calls for one in by_run if one.keys[1] == "") == 4, by_run
+    assert await store.costs.of_user("ann") == []
+    by_token = {one.keys: one.calls for one in await store.costs.sums(CostQuery(("token",)))}
+    assert by_token == {("shop",): 3, ("",): 2}, "a token may have the name of its person"
+    places = await store.costs.sums(CostQuery(("conversation", "user")))
+    of = {one.keys: one.calls for one in places}
+    assert of == {("c1", ""): 1, ("", ""): 3, ("c1", "eve"): 1}, of
 
 
 async def old_costs_are_purged(store: RunStore) -> None:

@@ -24,7 +24,7 @@ async def end_run(store: RunStore, run_id: str, user_id: str) -> None:
     row = sample_row(run_id, "completed", user_id=user_id, ended_at=LATER)
     await store.append(Write(run_id, sample_records(2, 2), row, epoch=1))
     await store.audit.record(AuditEntry(AT, "start", "shop", "local", run_id))
-    grant = Grant(f"g{run_id}", "t", "d", "a", {}, "shop", run_id, AT, LATER)
+    grant = Grant(f"g{run_id}", "t", "d", "a", {}, "shop", run_id, AT, LATER, {}, "shop", user_id)
     await store.grants.add([grant])
 
 
@@ -53,6 +53,14 @@ async def a_user_is_erased(store: RunStore) -> None:
         entry = AuditEntry(AT, "memory", "shop", "local", detail=f"of {user_id}", user_id=user_id)
         await store.audit.record(entry)
     assert [one.action for one in await store.people.audit("ann")] == [*["start"] * 5, "memory"]
+    entries = await store.audit.entries(run_id="a1")
+    assert [one.user_id for one in entries] == ["ann"], "what is done to a run names its person"
+    await end_run(store, "a0", "ann")
+    await store.delete_runs(["a0"])
+    assert len(await store.people.audit("ann")) == 7, "also once the run is gone"
+    given = [one.id for one in await store.grants.of_user("ann")]
+    assert given == ["ga0", "ga1", "ga2", "ga3", "ga4", "ga5"], given
+    assert await store.grants.of_user("") == []
     assert await store.people.audit("") == []
     await store.people.begin(Erasure(digest_of_user("ann"), AT))
     await store.people.begin(Erasure(digest_of_user("ann"), AT, counts={"runs": 7}))
@@ -62,13 +70,13 @@ async def a_user_is_erased(store: RunStore) -> None:
     second = await store.people.erase("ann", AT, 3)
     assert second == {"runs": 2, "grants": 2, "audit": 2}, second
     rest = await store.people.erase("ann", AT, 3)
-    assert rest == {"core": 1, "recall": 1, "audit": 1, "chores": 1}, rest
+    assert rest == {"core": 1, "recall": 1, "audit": 2, "chores": 1, "grants": 1}, rest
     assert await store.people.erase("ann", AT, 3) == {}
     # one that has not ended stays
     assert [one.run_id for one in await store.rows(RunFilter(user_id="ann"))] == ["a9"]
     await store.people.count("ann", AT, {"conversations": 2})
     done = await store.people.finish("ann", AT, LATER)
-    counts = {"runs": 5, "grants": 5, "audit": 6, "core": 1, "recall": 1, "chores": 1}
+    counts = {"runs": 5, "grants": 6, "audit": 7, "core": 1, "recall": 1, "chores": 1}
     wanted = Erasure(digest_of_user("ann"), AT, LATER, {**counts, "conversations": 2})
     assert done == wanted, done
     assert await store.people.erasures("ann") == [wanted]

@@ -2,14 +2,19 @@
 
 from operator import attrgetter
 
-from crew.backends.sql.statements import insert, sql
+from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
 COLUMNS = "at, action, name, address, run_id, request_id, detail, user_id"
 values_of = attrgetter(*COLUMNS.split(", "))
-INSERT = insert("audit", COLUMNS, 1)
+# what is done to a run is about its person
+INSERT = sql(f"""
+INSERT INTO crew_audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, CASE
+    WHEN $8::text = '' THEN coalesce((SELECT user_id FROM crew_runs WHERE run_id = $5), '')
+    ELSE $8 END)
+""")  # noqa: S608 # ours
 SELECT = sql(f"""
 SELECT {COLUMNS} FROM crew_audit
 WHERE ($1::text IS NULL OR action = $1) AND ($2::text IS NULL OR run_id = $2)

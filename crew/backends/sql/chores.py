@@ -27,6 +27,8 @@ REPEAT = sql(
 )
 DELETE = sql(f"DELETE FROM crew_chores WHERE {SAME}")  # noqa: S608 # ours
 FREE = sql("UPDATE crew_chores SET due_at = $1 WHERE attempts > 0 AND due_at > $1")
+# what is left of them is a name
+ERASING = frozenset({"erase", "drop"})
 COUNT = sql("SELECT kind, count(*) FROM crew_chores GROUP BY kind")
 
 
@@ -69,6 +71,9 @@ class SqlChores:
             yield DELETE, _key(chore)
 
         await self._database.transact(work)
+        if chore.kind in ERASING:
+            # its owner and its key say who, and what
+            await self._database.forget_deleted()
 
     async def free(self, now: str) -> None:
         """See ChoreLog."""

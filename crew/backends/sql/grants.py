@@ -16,6 +16,10 @@ SELECT document FROM crew_grants
 WHERE until > $1 AND ($2::text[] IS NULL OR definition = ANY($2))
 ORDER BY given_at DESC, id
 """)
+OF_USER = sql("""
+SELECT document FROM crew_grants WHERE document::json ->> 'user_id' = $1 AND $1 <> ''
+ORDER BY given_at, id
+""")
 REVOKE = sql("DELETE FROM crew_grants WHERE id = $1 RETURNING 1")
 PURGE = sql("DELETE FROM crew_grants WHERE until <= $1 RETURNING 1")
 
@@ -40,6 +44,11 @@ class SqlGrants:
     async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:
         """See GrantLog."""
         found = await self._database.fetch(SELECT, now, definitions)
+        return [GRANT.validate_json(document) for (document,) in found]
+
+    async def of_user(self, user_id: str) -> list[Grant]:
+        """See GrantLog."""
+        found = await self._database.fetch(OF_USER, user_id)
         return [GRANT.validate_json(document) for (document,) in found]
 
     async def revoke(self, grant_id: str) -> bool:

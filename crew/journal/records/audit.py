@@ -44,7 +44,7 @@ class AuditEntry:
     request_id: str = ""
     # the decision, the scope that lacked
     detail: str = ""
-    # the person that it is about, as far as it names one
+    # the person that it is about, as far as it names one; of one about a run, the run's
     user_id: str = ""
 
 

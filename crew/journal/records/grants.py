@@ -30,6 +30,8 @@ class Grant:
     patterns: dict[str, str] = field(default_factory=dict)
     # whose runs it holds for
     owner: str = ""
+    # the person of the run in which it was given
+    user_id: str = ""
 
     def covers(self, agent_id: str, definition: str, arguments: Mapping[str, Any]) -> bool:
         """Return whether a call is one of these."""
@@ -70,6 +72,10 @@ class GrantLog(Protocol):
 
     async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:
         """Return those that have not ended by now, newest first; of some tools, or all."""
+        ...
+
+    async def of_user(self, user_id: str) -> list[Grant]:
+        """Return those that were given in runs of a user."""
         ...
 
     async def revoke(self, grant_id: str) -> bool:

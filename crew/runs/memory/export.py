@@ -22,7 +22,7 @@ Exported = tuple[str, dict[str, Any]]
 
 
 async def everything_of(store: RunStore, user_id: str) -> AsyncIterator[Exported]:
-    """Yield what a store has of a user: runs with their events, conversations, memory, audit.
+    """Yield what a store has of a user: runs with events, conversations, memory, calls, audit.
 
     Raises:
         StoreError: it could not be read; what came before is not all.
@@ -41,6 +41,10 @@ async def everything_of(store: RunStore, user_id: str) -> AsyncIterator[Exported
     for place in owners:
         async for exported in _memory(store, place):
             yield exported
+    async for exported in _calls(store, user_id):
+        yield exported
+    for grant in await store.grants.of_user(user_id):
+        yield "grant", asdict(grant)
     for entry in await store.people.audit(user_id):
         yield "audit", asdict(entry)
 
@@ -71,6 +75,14 @@ async def _runs(store: RunStore, user_id: str) -> AsyncIterator[Exported]:
                 if page.is_last:
                     break
         last = found[-1].run_id
+
+
+async def _calls(store: RunStore, user_id: str) -> AsyncIterator[Exported]:
+    after = ("", "")
+    while found := await store.costs.of_user(user_id, after, AT_ONCE):
+        for one in found:
+            yield "call", asdict(one)
+        after = (found[-1].at, found[-1].id)
 
 
 async def _conversations(store: RunStore, owner: str) -> AsyncIterator[Exported]:

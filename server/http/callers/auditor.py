@@ -36,11 +36,11 @@ class Auditor:
         user_id: str | None = None,
     ) -> None:
         """Keep what was done; where that fails, it is in the log."""
-        await self._write(self.entry(request, action, run_id, detail, user_id))
+        await self.keep(self.entry(request, action, run_id, detail, user_id))
 
     def record_soon(self, request: HTTPConnection, action: AuditAction, detail: str = "") -> None:
         """Record a refusal soon; its answer need not wait."""
-        task = asyncio.ensure_future(self._write(self.entry(request, action, None, detail)))
+        task = asyncio.ensure_future(self.keep(self.entry(request, action, None, detail)))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
@@ -66,7 +66,8 @@ class Auditor:
             str(request.path_params.get("user", "")) if user_id is None else user_id,
         )
 
-    async def _write(self, entry: AuditEntry) -> None:
+    async def keep(self, entry: AuditEntry) -> None:
+        """Keep an entry; where that fails, it is in the log."""
         try:
             await self._store.audit.record(entry)
         except StoreError as error:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from pydantic_core import to_json
 from starlette.requests import Request
@@ -44,8 +45,11 @@ async def erase_user(request: Request) -> Response:
     """
     services = services_of(request)
     parse_parameters(request)
-    erasure = await services.runs.memory.request_erasure(named_user(request))
-    # without the user's id: this entry stays
-    await services.auditor.record(request, "erase", detail=erasure.digest, user_id="")
+    user_id = named_user(request)
+    erasure = await services.runs.memory.request_erasure(user_id)
+    # without what names the user: this entry stays
+    entry = services.auditor.entry(request, "erase", detail=erasure.digest, user_id="")
+    is_own = entry.name == user_id
+    await services.auditor.keep(replace(entry, name="", address="") if is_own else entry)
     answer = {"digest": erasure.digest, "requested_at": erasure.requested_at}
     return JsonResponse(answer, 202)

@@ -302,6 +302,8 @@ class GrantAnswer(TypedDict):
     by: str
     # whose runs it holds for
     owner: str
+    # the person of the run in which it was given
+    user_id: str
     run_id: str
     given_at: Time
     until: Time

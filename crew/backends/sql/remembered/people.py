@@ -33,6 +33,9 @@ ORDER BY run_id LIMIT $2 FOR UPDATE
 DELETE_GRANTS = sql("""
 DELETE FROM crew_grants WHERE document::json ->> 'run_id' = ANY($1) RETURNING 1
 """)
+DELETE_GRANTS_OF_USER = sql("""
+DELETE FROM crew_grants WHERE document::json ->> 'user_id' = $1 AND $1 <> '' RETURNING 1
+""")
 DELETE_AUDIT_OF_RUNS = sql("""
 DELETE FROM crew_audit WHERE run_id IS NOT NULL AND run_id = ANY($1) RETURNING 1
 """)
@@ -119,7 +122,10 @@ def _erase(user_id: str, limit: int) -> Steps[dict[str, int]]:
     yield from remove_user(user_id)
     audit = yield DELETE_AUDIT, (user_id,)
     chores = yield DELETE_CHORES, (owner,)
+    # of runs that are gone
+    grants = yield DELETE_GRANTS_OF_USER, (user_id,)
     counts = {"core": core, "recall": recall, "audit": len(audit), "chores": len(chores)}
+    counts["grants"] = len(grants)
     return {name: count for name, count in counts.items() if count}
 
 

@@ -39,17 +39,30 @@ SELECT output FROM (
 WHERE agent_id = $1 AND provider = $2 AND model = $3 AND outcome = 'success'
 ORDER BY at DESC LIMIT $4
 """)  # noqa: S608 # ours
-FORGET_CALLS = sql("UPDATE crew_calls SET user_id = '' WHERE user_id = $1 AND user_id <> ''")
+OF_USER = sql(f"""
+SELECT {CALL_COLUMNS} FROM crew_calls
+WHERE user_id = $1 AND user_id <> '' AND (at, id) > ($2, $3) ORDER BY at, id LIMIT $4
+""")  # noqa: S608 # ours
+# a token may have the name of its person
+UNNAMED = "CASE WHEN owner = $1 THEN '' ELSE owner END"
+FORGET_CALLS = sql(f"""
+UPDATE crew_calls SET user_id = '', conversation_id = '', owner = {UNNAMED}
+WHERE user_id = $1 AND user_id <> ''
+""")  # noqa: S608 # ours
 SPENT = (
     "day, agent_id, provider, model, user_id, owner, shard, calls, input, output, thinking, "
     "cache_read, cache_write, nanos, unpriced, estimated"
 )
-ADDED = ", ".join(f"{name} = crew_spent.{name} + excluded.{name}" for name in SPENT.split(", ")[7:])
+AMOUNTS = SPENT.split(", ")[7:]
+ADDED = ", ".join(f"{name} = crew_spent.{name} + excluded.{name}" for name in AMOUNTS)
 # both statements lock in one order
 FORGET_SUMS = sql(f"""
 INSERT INTO crew_spent ({SPENT})
-SELECT {SPENT.replace("user_id", "''")} FROM crew_spent
-WHERE user_id = $1 AND user_id <> '' ORDER BY day, agent_id, provider, model, owner, shard
+SELECT day, agent_id, provider, model, '', {UNNAMED}, shard,
+    {", ".join(f"sum({name})" for name in AMOUNTS)}
+FROM crew_spent WHERE user_id = $1 AND user_id <> ''
+GROUP BY day, agent_id, provider, model, {UNNAMED}, shard
+ORDER BY day, agent_id, provider, model, {UNNAMED}, shard
 ON CONFLICT (day, agent_id, provider, model, user_id, owner, shard) DO UPDATE SET {ADDED}
 """)  # noqa: S608 # ours
 DELETE_SUMS = sql("DELETE FROM crew_spent WHERE user_id = $1 AND user_id <> ''")
@@ -106,6 +119,13 @@ class SqlCosts:
         """See CostLog."""
         return [CallRow(*one) for one in await self._database.fetch(CALLS_OF, run_id)]
 
+    async def of_user(
+        self, user_id: str, after: tuple[str, str] = ("", ""), limit: int = 100
+    ) -> list[CallRow]:
+        """See CostLog."""
+        found = await self._database.fetch(OF_USER, user_id, *after, limit)
+        return [CallRow(*one) for one in found]
+
     async def answer_tokens(
         self, agent_id: str, provider: str, model: str, limit: int
     ) -> list[int]:
@@ -134,6 +154,6 @@ class SqlCosts:
 
 
 def remove_user(user_id: str) -> Steps[None]:
-    """Remove a user's id; see CostLog."""
+    """Remove what names a user; see CostLog."""
     for statement in (FORGET_CALLS, FORGET_SUMS, DELETE_SUMS):
         yield statement, (user_id,)

@@ -112,6 +112,12 @@ class CostLog(Protocol):
         """Return the calls of a run, by the time they began."""
         ...
 
+    async def of_user(
+        self, user_id: str, after: tuple[str, str] = ("", ""), limit: int = 100
+    ) -> list[CallRow]:
+        """Return calls of a user, by the time they began; `after`: time and id of the last one."""
+        ...
+
     async def answer_tokens(
         self, agent_id: str, provider: str, model: str, limit: int
     ) -> list[int]:
@@ -126,7 +132,10 @@ class CostLog(Protocol):
         ...
 
     async def forget_user(self, user_id: str) -> None:
-        """Remove a user's id from calls and sums, which stay."""
+        """Remove a user's id and conversations from calls and sums, which stay.
+
+        The name of the token, too, where it is the id.
+        """
         ...
 
     async def purge(self, calls_before: str, days_before: str, limit: int = 1000) -> int:

@@ -2700,6 +2700,8 @@ export interface components {
             by: string;
             /** Owner */
             owner: string;
+            /** User Id */
+            user_id: string;
             /** Run Id */
             run_id: string;
             /**

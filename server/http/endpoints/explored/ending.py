@@ -32,7 +32,7 @@ async def delete_run(request: Request) -> Response:
     services = services_of(request)
     if not await services.runs.store.delete_runs([row.run_id]):
         raise HttpProblem(409, f"run {row.run_id} is at work again")
-    await services.auditor.record(request, "delete", row.run_id)
+    await services.auditor.record(request, "delete", row.run_id, user_id=row.user_id)
     return Response(status_code=204)
 
 
@@ -47,12 +47,12 @@ async def delete_matching(request: Request) -> Response:
     _require_expected(body, len(rows), "deleted")
     for row in rows:
         _require_deletable(row)
-    deleted = 0
+    deleted, users = 0, {row.run_id: row.user_id for row in rows}
     for start in range(0, 0 if body.dry else len(rows), AT_ONCE):
         ids = [row.run_id for row in rows[start : start + AT_ONCE]]
         for run_id in await services.runs.store.delete_runs(ids):
             deleted += 1
-            await services.auditor.record(request, "delete", run_id)
+            await services.auditor.record(request, "delete", run_id, user_id=users[run_id])
     return JsonResponse({"count": len(rows), "deleted": deleted})
 
 
