@@ -42,6 +42,8 @@ class Collector(ABC):
         self.stream = AnswerStream()
         self.calls = PartialCalls()
         self.usage = NO_USAGE
+        # by what is no answer; in one, the first of several may be less than all
+        self.has_told_usage = False
         # of all that is kept of the answer
         self.characters = 0
         self.finish_reason = ""
@@ -54,6 +56,21 @@ class Collector(ABC):
         # what the model has thought, as far as it says so in words; and how much of it was taken
         self.thoughts: list[str] = []
         self.thoughts_taken = 0
+
+    @abstractmethod
+    def take_usage(self, usage: Any) -> None:
+        """Take what a provider says of the tokens; what is no object is none."""
+
+    def take_failure(self, document: Any) -> None:
+        """Take the usage that an error tells, if it does; an error may be JSON still."""
+        if isinstance(document, str):
+            try:
+                document = from_json(document)
+            except ValueError:
+                return
+        if isinstance(document, dict) and isinstance(document.get("usage"), dict):
+            self.take_usage(document["usage"])
+            self.has_told_usage = self.usage.total_tokens > 0
 
     def decoded(self, data: bytes) -> Any:
         """Decode JSON; raises ValueError."""
@@ -75,6 +92,7 @@ class Collector(ABC):
         if not isinstance(found, dict):
             raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
         if found.get("error") or found.get("type") == "error":
+            self.take_failure(found)
             raise refusal_in(found.get("error") or found)
         return found
 

@@ -24,7 +24,7 @@ def counted_usage(
     A part that is larger than its whole is cut to it; a sum that is impossible is as none, so that
     the answer is counted by us.
     """
-    came_in, came_out = _sum(prompt), _sum(completion)
+    came_in, came_out = whole_count(prompt), whole_count(completion)
     if came_in is None or came_out is None:
         return NO_USAGE
     if not (thinking or cache_read or cache_write):
@@ -39,12 +39,12 @@ def counted_usage(
     )
 
 
-def _sum(value: Any) -> int | None:
-    """Return a count that is not negative; None for what is none."""
+def whole_count(value: Any) -> int | None:
+    """Return a whole number that is not negative; None for what is none."""
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value[:20])
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value <= MAX_TOKENS else None
+    return int(value) if is_number and 0 <= value <= MAX_TOKENS and value % 1 == 0 else None
 
 
 def _part(value: Any) -> int:

@@ -122,6 +122,7 @@ class RemoteModel:
                     await self._look_at_form(quirks, reply, emit)
                 return reply
             except Refusal as refusal:
+                reader.take_failure(refusal.body)
                 found = (
                     None
                     if reader.text or reader.thoughts_taken
@@ -264,9 +265,14 @@ def usage_of_failure(outcome: str, reader: Collector, request: ModelRequest) -> 
         reader: has what came of the answer.
         request: that failed.
     """
-    if reader.usage.total_tokens:
-        return reader.usage
+    told = reader.usage
+    if told.total_tokens and (reader.finished or reader.has_told_usage):
+        return told
     written = "".join((*reader.thoughts, *reader.text))
+    if told.total_tokens:
+        # cut off: what was told before its end leaves out what came behind
+        came = max(told.completion_tokens, request.tokenizer.count(written))
+        return replace(told, completion_tokens=came, estimated=1)
     if outcome in MAYBE_ANSWERED or (outcome in CUT_OFF and written):
         return _estimate(request, written, (), least=0)
     return NO_USAGE

@@ -74,8 +74,15 @@ def estimate(input_: int, output: int, prices: Prices | None) -> Estimate:
     """Return what a call of so many tokens costs."""
     if prices is None:
         return Estimate(input_, output, None)
-    # thinking may cost more than the rest of an answer, and a cache more than the rest of the input
+    # with a little less input the prices may be higher ones
+    tiers = {input_, *(tokens for tokens, _ in prices.above if tokens < input_)}
+    return Estimate(input_, output, max(_dearest(one, output, prices) for one in tiers))
+
+
+def _dearest(input_: int, output: int, prices: Prices) -> int:
+    """Return what so many tokens cost at most: of a cache, or of thinking, if these are dearer."""
     usual = prices.nanos(Usage(input_, output))
     written = prices.nanos(Usage(input_, output, cache_write_tokens=input_))
+    read = prices.nanos(Usage(input_, output, cache_read_tokens=input_))
     thought = prices.nanos(Usage(input_, output, thinking_tokens=output))
-    return Estimate(input_, output, usual + max(0, written - usual) + max(0, thought - usual))
+    return usual + max(0, written - usual, read - usual) + max(0, thought - usual)

@@ -27,7 +27,8 @@ def period_of(per: Per, moment: datetime, zone: ZoneInfo) -> tuple[str, str]:
         start -= timedelta(seconds=offset.total_seconds() % 3600)
         start += timedelta(hours=1) if start + timedelta(hours=1) <= moment else timedelta()
         return rfc3339(start), rfc3339(start + timedelta(hours=1))
-    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    # an hour that is there twice may be a day's first: the first of both
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None, fold=0)
     match per:
         case "week":
             first = midnight - timedelta(days=midnight.weekday())

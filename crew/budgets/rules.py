@@ -17,6 +17,8 @@ STRICTEST: tuple[Act, ...] = ("block", "end", "pause", "model", "warn")
 Reserve = Literal["likely", "worst"]
 # the budget that a request has with its own bound
 OF_REQUEST = "max_usd"
+# the budgets that agents' own limits of a day are
+COST_LIMITS = "cost_limits"
 
 
 @dataclass(frozen=True, slots=True)

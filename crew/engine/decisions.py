@@ -101,11 +101,22 @@ def _unfit(one: CallDecision, asked: PendingCall, question: Question, agents: Ag
     return _wrong_edit(one, asked, agents)
 
 
+# what an approval may give a budget
+AMOUNTS = {
+    "usd": '{"usd": 1}',
+    "tokens": '{"tokens": 5000}',
+    "again": '{"again": true}',
+    "model": '{"model": "small"}',
+}
+
+
 def _wrong_amount(one: CallDecision, asked: PendingCall) -> str | None:
     """Return why an approval does not say how much more may be used, or by which model."""
     if one.decision != "approve":
         return None
-    example = 'approve with arguments, such as {"usd": 1}, {"tokens": 5000} or {"model": "small"}'
+    ways = (asked.schema or {}).get("properties", {}).keys()
+    known = [text for key, text in AMOUNTS.items() if key in ways]
+    example = f"approve with arguments, such as {' or '.join(known)}"
     given = one.arguments or {}
     try:
         JsonSchema(asked.schema).check(given)

@@ -80,7 +80,7 @@ class CrewExecutor:
         self._questions = Questions(crew, state, journal.outlets.store, row, self._record)
         taint = Taint(state, crew.agents.get, self._record)
         store, lengths = journal.outlets.store, crew.recipe.answer_lengths
-        self._budgets = RunBudgets(crew, state, row, store, self._record)
+        self._budgets = RunBudgets(crew, state, row, store, self._record, journal.settled)
         paid = (journal.keep_call, self._budgets.settled)
         paying = Paying(state, row, crew.zone, lengths, *paid)
         emit = Emitter(self._record, self._questions, taint, paying, stream=stream)

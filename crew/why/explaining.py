@@ -120,11 +120,12 @@ class Explainer:
             case ToolReturned():
                 return self._result(event)
             case Warned():
-                limits = self._settings(event.limit or event.code, event.agent_id)
+                text = f"warning {event.code}"
                 if event.source is not None:
-                    limits = [Ruling("budget", True, event.message, event.source)]
-                ruling = Ruling(event.code, True, event.message)
-                return WhyStep(f"warning {event.code}", decided=[ruling], limits=limits)
+                    budget = Ruling("budget", True, event.message, event.source)
+                    return WhyStep(text, limits=[budget])
+                limits = self._settings(event.limit or event.code, event.agent_id)
+                return WhyStep(text, [Ruling(event.code, True, event.message)], limits=limits)
             case ParallelStarted():
                 return WhyStep(f"{event.group} begins: {', '.join(event.agents)}")
             case _:
@@ -198,12 +199,12 @@ class Explainer:
         return WhyStep(text, limits=limits, facts=facts, cost_usd=cost)
 
     def _failure(self, event: RunFailed) -> WhyStep:
-        limits = self._settings(event.reason)
+        limits, decided = self._settings(event.reason), [Ruling(event.code, True, event.message)]
         if event.source is not None:
-            limits = [Ruling("budget", True, event.message, event.source)]
+            limits, decided = [Ruling("budget", True, event.message, event.source)], []
         return WhyStep(
             f"fails: {event.reason} ({event.code})",
-            [Ruling(event.code, True, event.message)],
+            decided,
             limits=limits,
             facts={"attempts": [_attempt(one) for one in event.failed]} if event.failed else {},
             cost_usd=_cost(usage_with(Usage(), event.failed)),

@@ -54,8 +54,17 @@ def rulings_of(
             is_decided = True
             if transition.route is not None:
                 matched = find_matched(transition.route.signal, mask(answer.words))
-            found.append(Ruling(name, True, _why(transition, matched), transition.source))
+            because = [_why(transition, matched), *_nearly(rule, transition, answer)]
+            found.append(Ruling(name, True, "; ".join(because), transition.source))
     return found, matched
+
+
+def _nearly(rule: Rule, transition: Transition, answer: AgentAnswer) -> list[str]:
+    """Return what is nearly a signal of a rule, beside those that are there."""
+    if not isinstance(rule, SignalRule):
+        return []
+    there = (transition.route, *transition.others)
+    return list(near_signals([one for one in rule.routes if one not in there], answer.words))
 
 
 def leads_to(transition: Transition) -> str:

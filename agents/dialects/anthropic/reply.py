@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from agents.costs.usage import Usage
 from agents.dialects.anthropic.blocks import BLOCKS, THINKING
 from agents.dialects.collector import CUT_BY_LENGTH, CUT_IN_CALL, Collector
-from agents.dialects.counts import count_in, counted_usage, part_at
+from agents.dialects.counts import count_in, counted_usage, part_at, whole_count
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
@@ -38,6 +37,7 @@ class MessageReader(Collector):
         message = self.document(data)
         if not isinstance(message.get("content"), list):
             if (found := error_in(message)) is not None:
+                self.take_failure(message)
                 raise refusal_in(found)
             raise ModelError("unreadable", "the answer has no content")
         self.take_model(message.get("model"))
@@ -45,7 +45,7 @@ class MessageReader(Collector):
             if isinstance(block, dict):
                 self._begin(index, block)
         self._take_end(message)
-        self._take_usage(message.get("usage"))
+        self.take_usage(message.get("usage"))
         self.finished = True
 
     def read_chunk(self, data: bytes) -> str:
@@ -55,14 +55,14 @@ class MessageReader(Collector):
             case "message_start":
                 message = _dict(event.get("message"))
                 self.take_model(message.get("model"))
-                self._take_usage(message.get("usage"))
+                self.take_usage(message.get("usage"))
             case "content_block_start":
                 self._begin(_index(event), _dict(event.get("content_block")))
             case "content_block_delta":
                 self._add(_index(event), _dict(event.get("delta")))
             case "message_delta":
                 self._take_end(_dict(event.get("delta")))
-                self._take_usage(event.get("usage"))
+                self.take_usage(event.get("usage"))
             case "message_stop":
                 self.finished = self.has_ended = True
         return self.stream.feed("".join(self.text[before:]))
@@ -75,19 +75,19 @@ class MessageReader(Collector):
         if why and not self.text and isinstance(why, str):
             self.take_refusal(why)
 
-    def _take_usage(self, usage: Any) -> None:
+    def take_usage(self, usage: Any) -> None:
+        """See Collector."""
         if not isinstance(usage, dict):
             return
         # the newest of a stream leave out what has not changed
         self.counts |= {key: value for key, value in usage.items() if value is not None}
-
-    def _counted(self) -> Usage:
         counts = self.counts
         read = count_in(counts, "cache_read_input_tokens")
         write = count_in(counts, "cache_creation_input_tokens")
-        return counted_usage(
-            count_in(counts, "input_tokens") + read + write,
-            count_in(counts, "output_tokens"),
+        new = whole_count(counts.get("input_tokens"))
+        self.usage = counted_usage(
+            None if new is None else new + read + write,
+            counts.get("output_tokens"),
             thinking=part_at(counts, "output_tokens_details", "thinking_tokens"),
             cache_read=read,
             cache_write=write,
@@ -138,7 +138,6 @@ class MessageReader(Collector):
     def reply(self) -> ModelReply:
         """Return the whole answer; raises ModelError where there is neither text nor call."""
         self._end_calls()
-        self.usage = self._counted()
         thoughts, content = self.split_text()
         blocks = [self._whole(index) for index in sorted(self.blocks)]
         kinds = {one.get("type") for one in blocks}

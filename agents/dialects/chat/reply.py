@@ -77,10 +77,10 @@ class ReplyReader(Collector):
                 raise refusal_in(found.get("error", found) if isinstance(found, dict) else found)
             raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
         if error := data.get("error"):
+            self.take_failure(data)
             raise refusal_in(error)
         self.take_model(data.get("model"))
-        if isinstance(usage := data.get("usage"), dict):
-            self._take_usage(usage)
+        self.take_usage(data.get("usage"))
         if choices := data.get("choices"):
             choice: dict[str, Any] = choices[0]
             return choice
@@ -91,7 +91,10 @@ class ReplyReader(Collector):
             raise refusal_in(found)
         return None
 
-    def _take_usage(self, usage: dict[str, Any]) -> None:
+    def take_usage(self, usage: Any) -> None:
+        """See Collector."""
+        if not isinstance(usage, dict):
+            return
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if self.quirks.google and isinstance(total := usage.get("total_tokens"), int):
             # what it has thought is in the total alone

@@ -3,7 +3,7 @@
 from typing import Any
 
 from agents.dialects.collector import CUT_IN_CALL, Collector
-from agents.dialects.counts import count_in, counted_usage, part_at
+from agents.dialects.counts import counted_usage, part_at
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.responses.items import ITEMS
 from agents.dialects.surrogates import join_surrogates
@@ -99,14 +99,16 @@ class ResponseReader(Collector):
 
     def _take_response(self, response: dict[str, Any]) -> None:
         if response.get("error"):
+            self.take_failure(response)
             raise refusal_in(response["error"])
         status = response.get("status")
         if status not in (None, "completed", "incomplete"):
+            self.take_failure(response)
             raise ModelError("unavailable", f"the provider has not answered (status: {status})")
         self.take_model(response.get("model"))
         reason = part_at(response, "incomplete_details", "reason")
         self.finish_reason = str(reason or response.get("status") or "")
-        self._take_usage(response.get("usage"))
+        self.take_usage(response.get("usage"))
         given = response.get("output")
         if not isinstance(given, list):
             raise ModelError("unreadable", "the answer has no output")
@@ -150,12 +152,13 @@ class ResponseReader(Collector):
                 if isinstance(refusal := part.get("refusal"), str):
                     self.take_refusal(refusal)
 
-    def _take_usage(self, usage: Any) -> None:
+    def take_usage(self, usage: Any) -> None:
+        """See Collector."""
         if not isinstance(usage, dict):
             return
         self.usage = counted_usage(
-            count_in(usage, "input_tokens"),
-            count_in(usage, "output_tokens"),
+            usage.get("input_tokens"),
+            usage.get("output_tokens"),
             thinking=part_at(usage, "output_tokens_details", "reasoning_tokens"),
             cache_read=part_at(usage, "input_tokens_details", "cached_tokens"),
             cache_write=part_at(usage, "input_tokens_details", "cache_write_tokens"),

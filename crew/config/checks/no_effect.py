@@ -7,12 +7,12 @@ from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.endpoint import dialect_of
 from agents.prompt import variables
 from crew.config.checks.models import models_of_helpers
+from crew.config.costs.budgets import other_models
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
-from crew.config.keys.budgets import OtherModel
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import Models, client_models_of, models_of, primary_of
+from crew.config.keys.models import Models, choose, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
 from tools.config import CommonTool, McpServer, PythonTool, ToolConfig
@@ -175,6 +175,12 @@ def _unused_models(
     used = [*(one for agent in agents for one in models_of(agent, crew.models)), *helpers]
     clients = [one for agent in agents for one in client_models_of(agent, crew.models, named)]
     used += clients
+    others = [
+        choose(crew.models, name, None, None)
+        for agent in agents
+        for name in other_models(crew, agent.id)
+    ]
+    used += others
     primaries = {agent.id: primary_of(agent, crew.models).name for agent in agents}
     windows = {
         primaries[agent.id]
@@ -189,7 +195,6 @@ def _unused_models(
     if crew.settings.client_models and not any(one.model_from_client for one in agents):
         why = "no agent has model_from_client"
         yield _no_effect(document, ("settings", "client_models"), why)
-    names |= {one.then.model for one in crew.budgets.values() if isinstance(one.then, OtherModel)}
     for name, model in crew.models.items():
         path, given = ("models", name), model.model_fields_set
         if name not in names:

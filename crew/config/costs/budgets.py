@@ -2,15 +2,12 @@
 
 from agents.costs.prices import nanos_of
 from agents.helper import PREFIX
-from crew.budgets.rules import Act, Budget, BudgetLimits
+from crew.budgets.rules import COST_LIMITS, Act, Budget, BudgetLimits
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.budgets import BudgetConfig, OtherModel, thousandths
 from crew.config.keys.conversations import HELPERS
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.routing_plan import entry_point, file_line
-
-# the budgets that agents' own limits of a day are
-COST_LIMITS = "cost_limits"
 
 
 def budgets_of(files: CrewFiles) -> tuple[Budget, ...]:

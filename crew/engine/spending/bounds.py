@@ -84,9 +84,10 @@ def budget_question(agent_id: str, refusal: BudgetRefusal, models: Sequence[str]
             "description": "This run, or all that wait at the same pot.",
         },
     }
-    if refusal.unit == "calls":
-        # there is no other way to make more calls than another model
-        del properties["usd"], properties["tokens"]
+    # more of another kind makes no room; nor does any of calls
+    for unit, key in (("USD", "usd"), ("tokens", "tokens")):
+        if refusal.unit != unit:
+            del properties[key]
     if names:
         text = "Answers in place of the agents' own, for the rest of the run."
         properties["model"] = {"type": "string", "enum": names, "description": text}

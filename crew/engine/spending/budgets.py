@@ -1,7 +1,7 @@
 """The budgets of one run: what its calls reserve, and what follows where there is no room."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -31,7 +31,7 @@ from crew.budgets.room import (
 from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
 from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
-from crew.engine.spending.paying import call_row
+from crew.engine.spending.paying import lost_row
 from crew.engine.spending.raising import agreed_amounts, raise_pot
 from crew.engine.spending.warnings import BudgetWarnings
 from crew.journal.errors import StoreError
@@ -61,6 +61,7 @@ class RunBudgets:
         row: RunRow,
         store: RunStore,
         record: Callable[[Warned], None],
+        written: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Of a run.
 
@@ -70,6 +71,8 @@ class RunBudgets:
             row: of the run: it says from which pots it is paid.
             store: has the pots.
             record: records warnings.
+            written: waits until all events are in the store, and raises StoreError; None: there
+                are none.
         """
         self.crew, self.state, self.row = crew, state, row
         self.store = store
@@ -79,6 +82,8 @@ class RunBudgets:
         self._warnings = BudgetWarnings(crew, row, store, record)
         # calls that are made now: what was in their pots before
         self._open: dict[str, OpenCall] = {}
+        # calls that have ended may be reserved still: their events are on their way to the store
+        self._written, self._has_ended = written, False
 
     @property
     def budgets(self) -> Sequence[Budget]:
@@ -104,6 +109,7 @@ class RunBudgets:
         """Tell of parts of limits that are used, now that a call has ended."""
         if (known := self._open.pop(request.id, None)) is None:
             return
+        self._has_ended = True
         agent_id, pots, shares, states = known
         usage = request.usage
         after = [
@@ -185,6 +191,11 @@ class RunBudgets:
                     text = "a budget has room for no further call: it answers with what it has"
                     self._warnings.warn(agent_id, "budget_end", text, is_last)
                 return RequestRoom(attempt.max_tokens, bool(is_last))
+            if self._has_ended and self._written is not None:
+                self._has_ended = False
+                await self._written()
+                continue
+            full = full_pots(pots, shares, reserved.pots)
             come_in = max(one.input for one in estimates)
             left = output_left(shares, reserved.pots, come_in, attempt.prices)
             if (
@@ -192,11 +203,11 @@ class RunBudgets:
                 <= left
                 < max(one.output for one in estimates)
             ):
-                text = f"the answer may have {left:,} tokens: a budget has no more room"
-                self._warnings.warn(agent_id, "budget_clipped", text)
+                budget = full[0].pot.budget
+                text = f"the answer may have {left:,} tokens: budget {budget.name} has no more room"
+                self._warnings.warn(agent_id, "budget_clipped", text, budget.source)
                 attempt = replace(attempt, max_tokens=left)
                 continue
-            full = full_pots(pots, shares, reserved.pots)
             used_up = [one for one in full if not one.is_held]
             text = f"other calls have reserved: {full[0].text}"
             held = [one.pot for one in full]
@@ -241,26 +252,7 @@ class RunBudgets:
         seconds = LOST_SECONDS + max(
             (one.timeout_seconds for one in self.crew.config.providers.values()), default=0.0
         )
-        lost = call_row(
-            RequestEnded(attempt.provider, attempt.model, "lost", 0.0, id=attempt.id),
-            attempt.agent_id,
-            now,
-            self.crew.zone,
-            run_id=row.run_id,
-            seq=self.state.seq,
-            user_id=row.user_id,
-            owner=row.owner,
-            conversation_id=row.conversation_id,
-        )
-        lost = replace(
-            lost,
-            input=dearest.input,
-            output=dearest.output,
-            nanos=dearest.nanos,
-            price=attempt.prices.source if attempt.prices is not None else "",
-            estimated=1,
-            lost=1,
-        )
+        lost = lost_row(attempt, dearest, now, self.crew.zone, row, self.state.seq)
         until = rfc3339(now + timedelta(seconds=max(seconds, 2 * LOST_SECONDS)))
         return Reservation(attempt.id, row.run_id, shares, until, CALL.dump_json(lost).decode())
 

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from agents.costs.prices import nanos_of
 from agents.events import ModelCalled
-from agents.model import RequestEnded
-from crew.budgets.estimates import AnswerLengths
+from agents.model import PaidAttempt, RequestEnded
+from crew.budgets.estimates import AnswerLengths, Estimate
 from crew.journal.branches import Branch
 from crew.journal.records.rows import RunRow
 from crew.journal.records.spent.costs import CallRow
@@ -67,6 +68,42 @@ def call_row(
         request.prices.source if request.prices is not None else "",
         usage.estimated,
         0,
+    )
+
+
+def lost_row(
+    attempt: PaidAttempt, dearest: Estimate, now: datetime, zone: ZoneInfo, row: RunRow, seq: int
+) -> CallRow:
+    """Return the row by which a call counts if its process ends before it does.
+
+    Args:
+        attempt: the call.
+        dearest: what it is estimated to take, at most.
+        now: when it begins.
+        zone: of the crew.
+        row: of the run.
+        seq: the event before which it is made.
+    """
+    ended = RequestEnded(attempt.provider, attempt.model, "lost", 0.0, id=attempt.id)
+    made = call_row(
+        ended,
+        attempt.agent_id,
+        now,
+        zone,
+        run_id=row.run_id,
+        seq=seq,
+        user_id=row.user_id,
+        owner=row.owner,
+        conversation_id=row.conversation_id,
+    )
+    return replace(
+        made,
+        input=dearest.input,
+        output=dearest.output,
+        nanos=dearest.nanos,
+        price=attempt.prices.source if attempt.prices is not None else "",
+        estimated=1,
+        lost=1,
     )
 
 

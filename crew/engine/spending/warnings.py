@@ -59,6 +59,8 @@ class BudgetWarnings:
             used = used_thousandths(closed, state)
             passed = [one for one in pot.budget.warn if used >= one]
             is_refused = is_over and pot.budget.then == "warn" and not closed.fits(state)
+            if is_refused:
+                self._crew.recipe.budget_refusals[pot.budget.name, "warn"] += 1
             part = ALL_USED if is_refused else max(passed, default=0)
             if not part or (pot.key, part) in self._told:
                 continue

@@ -8,6 +8,8 @@ from crew.rehearsal.keys.texts import CheckedText, Json, Texts
 from tools.schemas.patterns import Pattern
 from tools.schemas.yaml_shape import JsonObject, Shape, between_keys, resolve
 
+# what a pause asks of a person
+PauseKind = Literal["words", "approval", "unknown_outcome", "form", "plan", "budget"]
 # any steps, in a path
 ANY = ("…", "...")
 
@@ -107,7 +109,7 @@ class ExpectedPause(Shape):
 
     agent: str | None = None
     """Who waits."""
-    question: Literal["words", "approval", "unknown_outcome", "form", "plan"] | None = None
+    question: PauseKind | None = None
     """What a person is to decide."""
     calls: list[str] | None = None
     """The tools of the calls that it asks about, in their order."""

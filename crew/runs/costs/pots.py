@@ -122,6 +122,7 @@ async def require_room(store: RunStore, crew: Crew, row: RunRow) -> None:
         share = _closed(pot, LEAST_TOKENS)
         full = full_pots([pot], [share], [state]) if state is not None else ()
         if full and not full[0].is_held:
+            crew.recipe.budget_refusals[budget.name, budget.then] += 1
             raise BudgetSpent(full[0].text, pot.resets_at)
 
 

@@ -22,7 +22,7 @@ PROMPTS = {
     "approval": "allow it? yes, or no and why",
     "unknown_outcome": "retry or skip",
     "restored": "go on? yes, or no to end it",
-    "budget": 'spend more? {"usd": 1} or {"tokens": 5000}, or no',
+    "budget": "spend more? {more}, or no",
     "plan": 'work so? yes, no, what is to be planned otherwise, or tasks as {"JSON": …}',
 }
 # what an answer must be, where its words decide nothing
@@ -31,8 +31,10 @@ CLEAR = {
     "form": 'fill it in as {"JSON": …}, or say yes or no',
     "unknown_outcome": "say retry or skip",
     "restored": "say yes or no",
-    "budget": 'say how much more, as {"usd": 1} or {"tokens": 5000}, or no',
+    "budget": "say {more}, or no",
 }
+# how a person gives a budget room, by what it has none of
+MORE = {"USD": '{"usd": 1}', "tokens": '{"tokens": 5000}', "calls": '{"again": true}'}
 
 
 def plan_lines(event: RunEvent) -> Iterator[str]:
@@ -43,6 +45,11 @@ def plan_lines(event: RunEvent) -> Iterator[str]:
         return
     yield f"  [bold]⋔ {escape(event.content)}[/]"
     yield from _task_lines(data["tasks"])
+
+
+def with_amounts(text: str, call: Mapping[str, Any]) -> str:
+    """Return words for a person with an example of how to give the budget of a call room."""
+    return text.replace("{more}", MORE.get(str(call["arguments"].get("unit")), ""))
 
 
 def asked_lines(question: str, call: Mapping[str, Any], *, is_one: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from crew.journal.query import CallDecision
 from crew.journal.wire import RunEvent
-from server.cli.view.lines import CLEAR, PROMPTS, asked_lines, plan_lines
+from server.cli.view.lines import CLEAR, PROMPTS, asked_lines, plan_lines, with_amounts
 from server.cli.view.live import LiveLines
 from server.cli.words import decision_in
 from tools.text.texts import map_texts, visible
@@ -105,7 +105,9 @@ class RunView:
     @property
     def prompt(self) -> str:
         """What to ask the person at a pause."""
-        return f"[bold]{PROMPTS.get(self.question, '')}> [/]"
+        text = PROMPTS.get(self.question, "")
+        shown = with_amounts(text, self.calls[0]) if self.calls else text
+        return f"[bold]{shown}> [/]"
 
     @property
     def call_prompts(self) -> list[tuple[Mapping[str, Any], str]]:
@@ -113,7 +115,7 @@ class RunView:
         return [(call, f"[bold]{escape(self._question(call))}> [/]") for call in self.calls]
 
     def _question(self, call: Mapping[str, Any]) -> str:
-        ask = PROMPTS.get(self.question, "")
+        ask = with_amounts(PROMPTS.get(self.question, ""), call)
         if self.question == "approval":
             words = ["yes"]
             if "run" in call.get("remember", ()):
@@ -145,7 +147,8 @@ class RunView:
             return made("approve", arguments=parse_arguments(word))
         if word.startswith("="):
             return made("done", result=word[1:].strip())
-        raise ValueError(f"{text.strip()!r} decides nothing: {CLEAR[self.question]}")
+        clear = with_amounts(CLEAR[self.question], call)
+        raise ValueError(f"{text.strip()!r} decides nothing: {clear}")
 
     def _print(self, markup: str) -> None:
         # a terminal wraps lines; what reads a pipe wants them whole

@@ -181,7 +181,7 @@ def test_a_call_that_the_length_has_cut_is_not_made():
 
 
 def test_counts_of_other_kinds():
-    usage = {"input_tokens": "5", "cache_read_input_tokens": -5, "output_tokens": [1]}
+    usage = {"input_tokens": "5", "cache_read_input_tokens": -5, "output_tokens": 1}
     reader = reader_of("anthropic")
     reader.read_whole(
         json.dumps(anthropic.document(MODEL, [anthropic.text("x")], usage=usage)).encode()

@@ -68,9 +68,14 @@ async def test_who_waits_for_a_pot_keeps_no_other_waiting(tmp_path: Path, second
 @pytest.mark.parametrize("amount", [{"usd": 1e300}, {"usd": 1e7}, {"tokens": 10**20}])
 async def test_more_than_a_pot_can_have(tmp_path: Path, amount: dict[str, Any]):
     """Is refused, and the run waits as before."""
-    crew = load_crew(crew_with(tmp_path, {"tokens": 10, "then": "pause"}))
+    limit = {"tokens": 10} if "tokens" in amount else {"usd": 0.00001}
+    crew = load_crew(crew_with(tmp_path, {**limit, "then": "pause"}))
     async with Runs(crew, MemoryStore(crew.clock)) as runs:
         paused = await play(crew, query=Query("hello"), runs=runs)
+        other = {"usd": 1} if "tokens" in amount else {"tokens": 5}
+        answer = Answer(decisions=(CallDecision("budget", "approve", arguments=other),))
+        with pytest.raises(WrongDecision, match="such as"):
+            await runs.resume(paused.row.run_id, answer)
         answer = Answer(decisions=(CallDecision("budget", "approve", arguments=amount),))
         with pytest.raises(WrongDecision, match="maximum"):
             await runs.resume(paused.row.run_id, answer)

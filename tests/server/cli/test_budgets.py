@@ -67,6 +67,8 @@ def test_what_a_server_refuses(tmp_path: Path):
             assert shop.post(path, json={"add_tokens": 5}).status_code == 403
             assert boss.post(path, json={}).status_code == 400
             assert boss.post("/api/crew/budgets/each/nix", json={"add_usd": 1}).status_code == 404
+            wrong = boss.post("/api/crew/budgets/all/-", json={"add_usd": 1})
+            assert (wrong.status_code, "no limit of this kind" in wrong.text) == (400, True)
             added = boss.post("/api/crew/budgets/all/-", json={"add_tokens": 1000}).json()
             assert added["limit"]["tokens"] == 1150
             assert desk.post("/api/crew/run", json={"query": "x"}).json()["status"] == "completed"

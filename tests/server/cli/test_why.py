@@ -107,6 +107,14 @@ def test_signals_that_nearly_were_there(tmp_path: Path):
     assert "event 999" in beyond.stderr
 
 
+def test_signals_that_nearly_were_there_beside_one_that_was(tmp_path: Path):
+    write_crew(tmp_path, AGENTS, [{"say": f"{FENCE} [To HR]"}], routing=ROUTING)
+    assert crew("run", tmp_path, "help").returncode == 0
+    (signals, *_) = step_with(steps_of(tmp_path, "last"), "desk → hr")["decided"]
+    assert signals["applied"]
+    assert "[To IT] stands in a code fence, which does not count" in signals["because"]
+
+
 def test_by_the_files_of_the_run(tmp_path: Path):
     """A rule that is gone today still explains; without those files it is said."""
     rules = [{"agent": "desk", "say": "[To IT]"}, {"say": "done"}]

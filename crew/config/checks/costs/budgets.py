@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from agents.config import AgentConfig
 from agents.costs.prices import Prices
 from agents.costs.usage import Usage
+from crew.budgets.rules import COST_LIMITS, OF_REQUEST
 from crew.config.checks.references import unknown_name
 from crew.config.costs.prices import listed_name, prices_of
 from crew.config.crew_files import CrewFiles
@@ -17,6 +18,8 @@ from crew.config.problems import Problem
 
 # by which two models are compared: half of it comes out
 SAMPLE = Usage(3000, 1000)
+# names with pots of their own
+TAKEN = {OF_REQUEST: "a request's max_usd", COST_LIMITS: "the agents' cost_limits"}
 # what a scope needs in crew.yaml
 NEEDS = {"conversation": "conversations", "schedule": "schedules", "hook": "hooks"}
 
@@ -27,6 +30,9 @@ def check_budgets(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         return
     for name, budget in crew.budgets.items():
         path: YamlPath = ("budgets", name)
+        if name in TAKEN:
+            text = f"{name} is the budget of {TAKEN[name]}; choose another name"
+            yield files.crew_document.problem(path, "bad-name", text, key=True)
         yield from _check_reach(files, crew, path, budget)
         if budget.usd is not None:
             yield from _check_prices(files, crew, path, budget)

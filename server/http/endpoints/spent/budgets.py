@@ -46,7 +46,12 @@ async def add_to_budget(request: Request) -> Response:
     for one in await present_pots(store, crew):
         key, is_only = one.state.key, one.pot.budget.scope == "crew"
         if (key.budget, key.value or ONLY if is_only else key.value) == (name, value):
-            nanos, tokens = nanos_of(body.add_usd), body.add_tokens
+            nanos, tokens, limits = nanos_of(body.add_usd), body.add_tokens, one.pot.budget.limits
+            given = (("add_usd", nanos, limits.nanos), ("add_tokens", tokens, limits.tokens))
+            for field, amount, limit in given:
+                if amount and limit is None:
+                    text = f"budget {name} has no limit of this kind"
+                    raise HttpProblem(400, f"{field}: {text}", [(field, text)])
             await store.budgets.add(key, one.pot.resets_at, nanos, tokens)
             more = f"{body.add_usd:g} USD, {tokens} tokens"
             await services.auditor.record(request, "budget", detail=f"{name}/{value}: {more}")
