@@ -54,6 +54,7 @@ class CrewView:
             checks = CaseChecks.of(self.checked)
             cases = [one for one in found.cases if not one.keys.set]
             problems = dict.fromkeys(wrong for one in cases for wrong in checks.check(one))
+            problems |= dict.fromkeys(checks.check_invariants(found))
             # the tools of a server that is not pinned are not known without it
             is_known = self._has_all_tools
             found.problems += (one for one in problems if is_known or one.code != "unknown-tool")

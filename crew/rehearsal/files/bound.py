@@ -40,7 +40,11 @@ class PlacedInvariant:
     """An invariant, and where it is written."""
 
     keys: Invariant
-    place: Place
+    node: Node
+
+    def place(self, path: YamlPath = ()) -> Place:
+        """Return where it is written, or something of it."""
+        return self.node.nearest(path).key_place if path else self.node.place
 
 
 @dataclass(slots=True)
@@ -112,5 +116,5 @@ def _invariants(raw: RawFiles, problems: list[Problem]) -> Sequence[PlacedInvari
             text = "it says nothing; add never or always"
             problems.append(document.problem((), "no-expectation", text))
         else:
-            found.append(PlacedInvariant(bound.value, node.place))
+            found.append(PlacedInvariant(bound.value, node))
     return found

@@ -10,17 +10,19 @@ from crew.assembly.helpers import PROMPTS
 from crew.assembly.models import named_model
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
-from crew.config.problems import Problem, ProblemCode
+from crew.config.problems import Problem, ProblemCode, has_failed
 from crew.config.routing_plan import entry_point, routing_of
 from crew.rehearsal.files.arguments import wrong_arguments, wrong_parts
-from crew.rehearsal.files.bound import Case
+from crew.rehearsal.files.bound import Case, PlacedInvariant, Rehearsals
 from crew.rehearsal.files.paths import PathCheck
-from crew.rehearsal.keys.expected import Expect
+from crew.rehearsal.keys.expected import Expect, Occurrence
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing
 from tools.definition import Tool
 from tools.text.suggest import nearest
 
+# what has a place in a file of rehearsals
+Placed = Case | PlacedInvariant
 HELPERS = tuple(f"{PREFIX}{name}" for name in PROMPTS)
 
 
@@ -66,8 +68,26 @@ class CaseChecks:
                 place = ("faults", number, "server")
                 self._unknown(case, place, "bad-value", "MCP server", fault.server, servers)
         for path, expect in expectations_of(case):
-            self._expect(case, path, expect)
+            self._expect(case, path, expect, self._start(case))
         return self.problems
+
+    def check_invariants(self, found: Rehearsals) -> Iterator[Problem]:
+        """Yield what the invariants of all rehearsals name that is not there."""
+        ids = {one.id for one in found.cases}
+        # one that has a mistake is not among them
+        has_all = not has_failed(found.problems)
+        for one in found.invariants:
+            self.problems, keys = [], one.keys
+            for name, occurrence in (("never", keys.never), ("when", keys.when)):
+                if occurrence is not None:
+                    self._occurrence(one, (name,), occurrence)
+            if keys.always is not None:
+                self._expect(one, ("always",), keys.always, self.graph.entry_point)
+            for number, case_id in enumerate(keys.except_ if has_all else ()):
+                if case_id not in ids:
+                    path = ("except", number)
+                    self._unknown(one, path, "bad-value", "rehearsal", case_id, ids)
+            yield from self.problems
 
     def _providers(self) -> Collection[str]:
         crew = self.files.crew
@@ -115,9 +135,9 @@ class CaseChecks:
                         text = f"{call.tool} refuses these arguments: {why}"
                         self._refuse(case, path, "wrong-arguments", text)
 
-    def _expect(self, case: Case, path: YamlPath, expect: Expect) -> None:
+    def _expect(self, case: Placed, path: YamlPath, expect: Expect, start: str) -> None:
         if expect.path is not None:
-            checked = PathCheck(self.routing, self.graph, self._start(case))
+            checked = PathCheck(self.routing, self.graph, start)
             for number, code, text, near in checked.problems(expect.path):
                 self._refuse(case, (*path, "path", number), code, text, near)
         for number, call in enumerate(expect.calls):
@@ -130,11 +150,7 @@ class CaseChecks:
             if tool is not None and (why := wrong_parts(tool, call.arguments)):
                 self._refuse(case, (*place, "arguments"), "wrong-arguments", why)
         for number, one in enumerate(expect.never):
-            place = (*path, "never", number)
-            self._tool(case, place, one.call)
-            self._agent(case, place, one.agent)
-            if one.signal is not None:
-                self._signal(case, place, one.signal)
+            self._occurrence(case, (*path, "never", number), one)
         for number, pause in enumerate(expect.pauses or ()):
             self._agent(case, (*path, "pauses", number, "agent"), pause.agent)
             for name in pause.calls or ():
@@ -148,32 +164,41 @@ class CaseChecks:
             for name in asked.tools or ():
                 self._tool(case, (*path, "asked", agent_id, "tools"), name)
 
+    def _occurrence(self, case: Placed, path: YamlPath, one: Occurrence) -> None:
+        self._tool(case, path, one.call)
+        self._agent(case, path, one.agent)
+        if one.signal is not None:
+            self._signal(case, path, one.signal)
+        tool = self.tools.get(one.call or "")
+        if tool is not None and (why := wrong_parts(tool, one.arguments)):
+            self._refuse(case, (*path, "arguments"), "wrong-arguments", why)
+
     def _agent(
-        self, case: Case, path: YamlPath, name: str | None, others: Collection[str] = ()
+        self, case: Placed, path: YamlPath, name: str | None, others: Collection[str] = ()
     ) -> None:
         known = self.routing.agents
         if name is not None and name not in known and name not in others:
             self._unknown(case, path, "unknown-agent", "agent", name, (*known, *others))
 
-    def _tool(self, case: Case, path: YamlPath, name: str | None) -> None:
+    def _tool(self, case: Placed, path: YamlPath, name: str | None) -> None:
         if name is not None and name not in self.tool_names:
             self._unknown(case, path, "unknown-tool", "tool", name, self.tool_names)
 
-    def _model(self, case: Case, path: YamlPath, name: str) -> None:
+    def _model(self, case: Placed, path: YamlPath, name: str) -> None:
         assert self.files.crew is not None, "only of a crew without errors"
         try:
             named_model(self.files.crew, name)
         except ProviderError as error:
             self._refuse(case, path, "bad-value", str(error))
 
-    def _signal(self, case: Case, path: YamlPath, text: str) -> None:
+    def _signal(self, case: Placed, path: YamlPath, text: str) -> None:
         known = [one.signal.text for routes in self.routing.routes.values() for one in routes]
         if text not in known:
             self._unknown(case, path, "unknown-signal", "signal", text, known)
 
     def _unknown(
         self,
-        case: Case,
+        case: Placed,
         path: YamlPath,
         code: ProblemCode,
         what: str,
@@ -184,7 +209,7 @@ class CaseChecks:
         self._refuse(case, path, code, f"there is no {what} {name!r}", near)
 
     def _refuse(
-        self, case: Case, path: YamlPath, code: ProblemCode, text: str, near: str | None = None
+        self, case: Placed, path: YamlPath, code: ProblemCode, text: str, near: str | None = None
     ) -> None:
         place = case.place(path)
         problem = Problem(place.file, place.line, place.column, code, text, near)

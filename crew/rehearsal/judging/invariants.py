@@ -25,7 +25,7 @@ def broken_invariants(
 ) -> Iterator[Mismatch]:
     """Yield the invariants of the files that do not hold in a run."""
     for one in invariants:
-        keys, source = one.keys, str(one.place)
+        keys, source = one.keys, str(one.place())
         if played.case.id in keys.except_:
             continue
         if keys.when is not None and not any(occurrences(keys.when, story)):

@@ -90,11 +90,12 @@ class Suite:
                 problems += map(_with_remedy, loaded.checked.problems)
             elif not has_failed(loaded.checked.problems):
                 problems += suite._checks_of(loaded).check(case)
-        suite.problems = [one for one in in_order(problems) if one.severity == "error"]
-        suite.texts = texts
         plain = loader.load(found.cases[0].keys.env if found.cases else {}, {})
         if not has_failed(plain.checked.problems):
             suite.units = units_of(plain.checked)
+            problems += suite._checks_of(plain).check_invariants(found)
+        suite.problems = [one for one in in_order(problems) if one.severity == "error"]
+        suite.texts = texts
         return suite
 
     def crew_of(self, case: Case) -> LoadedCrew:

@@ -26,6 +26,11 @@ def one(rest: str) -> str:
 EXPECT = "    expect: { end: signal }\n"
 
 
+def invariant(text: str) -> str:
+    """A file with one of these."""
+    return f"invariants:\n  - name: x\n    {text}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -89,6 +94,22 @@ EXPECT = "    expect: { end: signal }\n"
         ("defaults: { name: x }\n", [(1, "unknown-key", None)]),
         ("invariants:\n  - { name: x }\n", [(2, "no-expectation", None)]),
         ("invariants:\n  -\n", [(2, "not-a-case", None)]),
+        (invariant("never: { call: restat, unless: approved }"), [(3, "unknown-tool", "restart")]),
+        (invariant("never: { agent: fixr }"), [(3, "unknown-agent", "fixer")]),
+        (invariant('never: { signal: "[FIXX]" }'), [(3, "unknown-signal", "[FIX]")]),
+        (
+            invariant("never: { call: restart, arguments: { x: 7 } }"),
+            [(3, "wrong-arguments", None)],
+        ),
+        (
+            invariant("never: { says: x }\n    when: { agent: nix }"),
+            [(4, "unknown-agent", None)],
+        ),
+        (
+            invariant("always: { calls: [{ tool: restat }] }"),
+            [(3, "unknown-tool", "restart")],
+        ),
+        (invariant("never: { says: x }\n    except: [a.yaml::y]"), [(4, "bad-value", None)]),
         ("rehearsals: [" * 200, [(1, "too-deep", None)]),
         ("x-a: &a [*a]\n", [(1, "recursive-alias", None)]),
         (f"rehearsals: [{'x, ' * 200_000}]", [(1, "too-many-nodes", None)]),
