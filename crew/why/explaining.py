@@ -104,6 +104,8 @@ class Explainer:
                 return self._handoff(state, event)
             case Paused():
                 return self._pause(state, event)
+            case RunResumed() if not (event.expired or event.answer.says_something):
+                return WhyStep("goes on, only to end")
             case RunResumed():
                 text = "no answer came in time" if event.expired else "a person has answered"
                 return WhyStep(f"goes on: {text}", facts=_known({"by": event.answer.by or None}))

@@ -8,14 +8,13 @@ from typing import Any
 from pydantic_core import to_json
 
 from crew.config.keys.crew_file import CrewConfig
-from crew.journal.events import RunFailed
 from crew.rehearsal.cassettes.lines import LINE, Cassette, CassetteHeader, with_contents
 from crew.rehearsal.cassettes.redaction import Redactor
 from crew.rehearsal.cassettes.said import said_in
 from crew.rehearsal.files.nodes import VARIABLE
 from crew.rehearsal.keeping.expecting import expected_of
 from crew.rehearsal.keeping.taping import Taping
-from crew.rehearsal.replaying.recording import NotKept, Recording
+from crew.rehearsal.replaying.recording import Recording
 from tools.clock import rfc3339
 from tools.definition import Tool
 from tools.text.secrets import Secrets
@@ -83,14 +82,7 @@ class Keeper:
         return cls(redactor, names.keys(), [name for name, agent in names.items() if agent])
 
     def keep(self, recording: Recording) -> KeptRun:
-        """Keep one.
-
-        Raises:
-            NotKept: a person has ended it, so nothing ends it when it is played.
-        """
-        last = recording.events[-1].event
-        if isinstance(last, RunFailed) and last.reason in ("cancelled", "abandoned"):
-            raise NotKept("it was cancelled from outside")
+        """Keep one."""
         lines = [one.model_dump(mode="json") for one in Taping(recording, self.own).lines()]
         expect = expected_of(recording, self.tools)
         found: list[Any] = []

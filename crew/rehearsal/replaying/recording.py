@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agents.events import AgentResponded
+from agents.events import AgentResponded, Warned
 from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
 from crew.journal.events import (
     Answered,
     Paused,
+    RunDone,
+    RunFailed,
     RunResumed,
     RunRetried,
     RunStarted,
+    StoredEvent,
 )
-from crew.journal.questions import RestoredQuestion
+from crew.journal.questions import BudgetQuestion, RestoredQuestion
 from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.records.rows import PAGE, Record, RunRow
 from crew.journal.replay import read_event
@@ -65,6 +68,8 @@ class Recording:
             return "it was shown a list of documents, which is another one now"
         if any(self.recalled):
             return "it was shown items of recall memory, which were said again or changed since"
+        if any(_is_of_budget(one.event) for one in self.events):
+            return "it met a budget that other runs are paid from, too"
         return ""
 
     @property
@@ -108,7 +113,9 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
     except StoreError as error:
         raise NotKept(f"an earlier version wrote its events: {error}") from None
     events = _without_restores(events)
-    first = events[0].event
+    first, last = events[0].event, events[-1].event
+    if isinstance(last, RunDone | RunFailed) and last.reason in ("cancelled", "abandoned"):
+        raise NotKept("it was cancelled from outside")
     if not isinstance(first, RunStarted) or row.source == "fork":
         raise NotKept("it began as a copy of another run")
     if any(isinstance(one.event, RunRetried) for one in events):
@@ -123,6 +130,17 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
     except (ConversationGone, ItemGone) as error:
         raise NotKept(str(error)) from None
     return Recording(row, start, events, before, recalled)
+
+
+def _is_of_budget(event: StoredEvent) -> bool:
+    """Return whether an event says that a budget had no room, or little."""
+    match event:
+        case Warned(code=code) | RunFailed(code=code):
+            return code.startswith("budget")
+        case Paused(question=question):
+            return isinstance(question, BudgetQuestion)
+        case _:
+            return False
 
 
 def _without_restores(events: Sequence[Noted]) -> list[Noted]:
