@@ -4,7 +4,7 @@ A fold makes frames of a run's events, from the first one on, always the same. A
 the event that it was made of; frames of events that a client has are left out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -85,6 +85,36 @@ def in_place_of_gap(event: RunEvent) -> list[RunEvent]:
         return [begun, replace(event, type="error", content=words, metadata={**known, **failed})]
     done = {**result, "answer": result["answer"] or "", "stages": {}}
     return [begun, replace(event, type="done", metadata={**known, **done})]
+
+
+class SegmentCounts:
+    """What each segment of a run has used: its last event counts all segments so far.
+
+    Clients add up what they are sent.
+    """
+
+    def __init__(self) -> None:
+        self._usage: Mapping[str, Any] = {}
+        self._cost: Mapping[str, Any] = {}
+
+    def of(self, done: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the metadata of a `done` event with `usage` and `cost` of its segment alone."""
+        usage, cost = done["usage"], done.get("cost")
+        counted = {**done, "usage": _without(usage, self._usage)}
+        if cost is not None:
+            counted["cost"] = _without(cost, self._cost)
+        self._usage, self._cost = usage, cost or {}
+        return counted
+
+
+def _without(now: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return counts without those that were there before; what is no number stays."""
+    found = dict(now)
+    for name, value in now.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            # of money nano-dollars are kept
+            found[name] = round(value - before.get(name, 0), 9)
+    return found
 
 
 class FoldedForm:

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent, Speaker
 from server.protocols.agui.interrupts import interrupts_of
-from server.protocols.folds import Frame, is_whole_gap
+from server.protocols.folds import Frame, SegmentCounts, is_whole_gap
 from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part
 
@@ -43,6 +43,7 @@ class AguiFold:
         # the messages so far, for those who come back
         self.messages: list[dict[str, Any]] = []
         self._steps: list[str] = []
+        self._counts = SegmentCounts()
         # of members of groups, tasks, and agents as tools: their ids
         self._subagents: dict[Speaker, str] = {}
         self._begun_subagents: dict[Speaker, dict[str, Any]] = {}
@@ -216,7 +217,7 @@ class AguiFold:
         return [*made, self._by(who, {**result, "metadata": {"crew": known}})]
 
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
-        data, made = event.metadata, self._end_all()
+        data, made = self._counts.of(event.metadata), self._end_all()
         if data.get("sources"):
             made.append(self._named("crew.sources", event, data["sources"]))
         finished: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent, Speaker
-from server.protocols.folds import CUT_SHORT, Frame, in_place_of_gap
+from server.protocols.folds import CUT_SHORT, Frame, SegmentCounts, in_place_of_gap
 from server.protocols.pauses import PauseCall, pause_calls, say_question
 from server.protocols.speech import Speech, is_part
 
@@ -25,6 +25,7 @@ class AiFold:
         """Of a run; `live`: agents with answers that are sent as they are written."""
         self.run_id, self.speech, self.live = run_id, speech, live
         self._message = run_id
+        self._counts = SegmentCounts()
         # the pause was asked by approval requests, which answers of the same message decide
         self._was_asked = False
         # the text that is being sent
@@ -187,7 +188,7 @@ class AiFold:
                 return [{"type": "tool-output-error", **known, "errorText": data["output"]}]
 
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any] | None]:
-        data, held = event.metadata, self._held
+        data, held = self._counts.of(event.metadata), self._held
         self._held = None
         made: list[dict[str, Any] | None] = self._end_thought()
         paused = self._pause if data["reason"] == "paused" else None
@@ -206,7 +207,8 @@ class AiFold:
         for one in data.get("sources") or ():
             made.append(_source(one))
         made += self._end_step()
-        known = {key: data[key] for key in ("reason", "usage", "cost", "shows") if key in data}
+        kept = ("reason", "usage", "cost", "shows")
+        known: dict[str, Any] = {key: data[key] for key in kept if key in data}
         if held is not None and "output" in held.metadata:
             known["output"] = held.metadata["output"]
         if status_of(data["reason"]) == "cancelled":

@@ -26,6 +26,7 @@ from server.protocols.folds import (
 )
 from server.protocols.openai.chat_fold import ChatFold
 from server.protocols.openai.shape import (
+    REFUSED,
     named_conversation,
     refuse_chore,
     refuse_fields,
@@ -33,13 +34,6 @@ from server.protocols.openai.shape import (
 )
 
 READ = frozenset({"model", "messages", "stream", "stream_options"})
-# values that ask for nothing
-REFUSED: dict[str, tuple[Any, ...]] = {
-    "n": (None, 1),
-    "logprobs": (None, False),
-    "top_logprobs": (None, 0),
-    "audio": (None,),
-}
 BAD_GATEWAY = 502
 
 
@@ -47,7 +41,7 @@ async def complete(request: Request) -> Response | EventStream:
     """Answer POST /v1/chat/completions."""
     data = await read_object(request)
     model = require_model(request, data)
-    refuse_fields(data, REFUSED)
+    refuse_fields(data)
     heard = hear(request, data.get("messages"))
     heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
     if heard.messages:

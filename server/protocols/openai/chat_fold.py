@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from crew.journal.wire import RunEvent
-from server.protocols.folds import CUT_SHORT, Frame, in_place_of_gap
+from server.protocols.folds import CUT_SHORT, Frame, SegmentCounts, in_place_of_gap
 from server.protocols.openai.shape import MAX_SHOWN, seconds_of
 from server.protocols.pauses import pause_calls, say_question
 from server.protocols.speech import Speech, is_part
@@ -48,6 +48,7 @@ class ChatFold:
         self.content = self.thinking = ""
         self.finish = "stop"
         self.usage: dict[str, Any] = {}
+        self._counts = SegmentCounts()
         self.known: dict[str, Any] = {}
         self.error: dict[str, Any] | None = None
 
@@ -126,7 +127,7 @@ class ChatFold:
         return self._think(event, text)
 
     def _done(self, event: RunEvent, text: str) -> list[Frame]:
-        data, held = event.metadata, self._held
+        data, held = self._counts.of(event.metadata), self._held
         self._held = None
         self.usage = _usage(data["usage"])
         self.known = {"run_id": self.run_id, "reason": data["reason"]}

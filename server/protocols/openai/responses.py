@@ -40,6 +40,7 @@ from server.protocols.folds import (
 )
 from server.protocols.openai.responses_fold import PER_EVENT, ResponsesFold
 from server.protocols.openai.shape import (
+    REFUSED,
     named_conversation,
     refuse_chore,
     refuse_fields,
@@ -47,10 +48,9 @@ from server.protocols.openai.shape import (
 )
 from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
 
-READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation", "metadata"})
+READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation"})
 # an answer to an approval, with its run, the number of its pause, and the key of its call there
 PlacedReply = tuple[tuple[str, int, str], dict[str, Any]]
-REFUSED: dict[str, tuple[Any, ...]] = {"background": (None, False), "top_logprobs": (None, 0)}
 ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
 ITEMS = query_parameter("items", "`open` tells calls as reasoning, too.", enum=["mcp", "open"])
@@ -60,7 +60,7 @@ async def create_response(request: Request) -> Response | EventStream:
     """Answer POST /v1/responses."""
     data = await read_object(request, ITEMS)
     model = require_model(request, data)
-    refuse_fields(data, REFUSED)
+    refuse_fields(data)
     streams = data.get("stream") or False
     if not isinstance(streams, bool):
         raise bad_request([("stream", "is true or false")])

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
-from server.protocols.folds import CUT_SHORT, Frame, in_place_of_gap
+from server.protocols.folds import CUT_SHORT, Frame, SegmentCounts, in_place_of_gap
 from server.protocols.openai.items import (
     ItemEvent,
     approval_item,
@@ -79,6 +79,7 @@ class ResponsesFold:
         self.run_id, self.model, self.speech, self.live = run_id, model, speech, live
         self.thinks, self.is_open = thinks, is_open
         self.document: dict[str, Any] = {}
+        self._counts = SegmentCounts()
         # of the newest event: its number, and how many events it came to
         self._seq, self._count = 0, 0
         self._held: RunEvent | None = None
@@ -252,7 +253,7 @@ class ResponsesFold:
         return self._placed(place, events)
 
     def _done(self, event: RunEvent, text: str) -> list[ItemEvent]:
-        data, held = event.metadata, self._held
+        data, held = self._counts.of(event.metadata), self._held
         self._held = None
         is_paused = data["reason"] == "paused" and self._pause is not None
         questions = pause_calls(self.run_id, self._pause, text) if self._pause and is_paused else []

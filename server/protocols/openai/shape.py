@@ -62,9 +62,19 @@ def require_model(request: Request, data: Mapping[str, Any]) -> str:
     return model
 
 
-def refuse_fields(data: Mapping[str, Any], fields: Mapping[str, tuple[Any, ...]]) -> None:
+# by field, the values that ask for nothing
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "n": (None, 1),
+    "logprobs": (None, False),
+    "top_logprobs": (None, 0),
+    "audio": (None,),
+    "background": (None, False),
+}
+
+
+def refuse_fields(data: Mapping[str, Any]) -> None:
     """Raise HttpProblem for fields with values that mean something that is not done here."""
-    for name, harmless in fields.items():
+    for name, harmless in REFUSED.items():
         if data.get(name) not in harmless:
             raise bad_request([(name, "is not supported")])
 

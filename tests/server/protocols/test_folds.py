@@ -280,3 +280,29 @@ def is_end(frame: Frame) -> bool:
             return state in ENDED
         case _:
             return False
+
+
+def tokens_in(document: Any) -> list[int]:
+    """The tokens that a frame says were used; a response says them in its last frame alone."""
+    match document:
+        case {"type": "RUN_FINISHED", "usage": [usage]}:
+            return [usage["totalTokens"]]
+        case {"type": "response.completed" | "response.incomplete", "response": response}:
+            return [response["usage"]["total_tokens"]]
+        case {"type": "finish", "messageMetadata": {"crew": crew}}:
+            return [crew["usage"]["total_tokens"]]
+        case {"choices": [], "usage": usage}:
+            return [usage["total_tokens"]]
+        case _:
+            return []
+
+
+@pytest.mark.parametrize("language", ["agui", "chat", "responses", "open", "ai"])
+@pytest.mark.parametrize("name", ["pausing", "on-call", "hello"])
+async def test_no_token_is_counted_in_two_segments(name: str, language: str, tmp_path: Path):
+    """Clients add up what each response, or run, has used."""
+    log = await log_named(name, tmp_path)
+    frames = frames_of(FOLDS[language](log), log)
+    told = [tokens for frame in frames for tokens in tokens_in(frame.document)]
+    assert len(told) == sum(event.ends_segment for event in log.events)
+    assert sum(told) == log.row.usage.total_tokens > 0
