@@ -59,8 +59,8 @@ class Memory(Protocol):
         """Return the items that words find, a line each; raises ToolError."""
         ...
 
-    async def forget(self, item_id: str) -> str:
-        """Forget an item; raises ToolError."""
+    async def forget(self, item_id: str, quote: str) -> str:
+        """Forget an item, as words of the person ask for; raises ToolError."""
         ...
 
 

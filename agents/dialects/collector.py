@@ -62,7 +62,7 @@ class Collector(ABC):
         """Take what a provider says of the tokens; what is no object is none."""
 
     def take_failure(self, document: Any) -> None:
-        """Take the usage that an error tells, if it does; an error may be JSON still."""
+        """Take the usage that an error has, if it has one; an error may be JSON still."""
         if isinstance(document, str):
             try:
                 document = from_json(document)

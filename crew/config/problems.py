@@ -137,6 +137,7 @@ WarningCode = Literal[
     "unguarded",
     "untrusted-then-act",
     "no-folder",
+    "no-files",
     "unknown-keyword",
     "timeout-above",
     # the script

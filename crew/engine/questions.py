@@ -79,7 +79,7 @@ class Questions:
             crew: the run's.
             state: of the run; changed by its events.
             store: has the grants, and the time by which pauses end.
-            row: of the run, which says for whom it is.
+            row: of the run.
             record: records an event of the run.
         """
         self.crew, self.state, self.store, self.row = crew, state, store, row

@@ -13,9 +13,10 @@ from tools.text.scripts import FORMAT, UNSPACED
 
 # of a word; a longer one is cut
 MAX_WORD = 64
-# different words of a query that are looked at: its first ones
-MAX_QUERY_WORDS = 256
-# characters of a query that are looked at
+# different words of a query that are looked at, half of them at its end: a question may stand
+# behind a long text
+MAX_QUERY_WORDS = 512
+# characters that are looked at, on each side
 MAX_QUERY = 20_000
 ASCII_WORD = re.compile(r"[a-z0-9]+")
 # of Snowball, by the codes that languages have
@@ -85,12 +86,14 @@ class Words:
 
     def query(self, text: str) -> list[str]:
         """Return the words that are looked for, each once."""
+        if len(text) > 2 * MAX_QUERY:
+            text = f"{text[:MAX_QUERY]} {text[-MAX_QUERY:]}"
         found: dict[str, None] = {}
-        for word in _words(text[:MAX_QUERY]):
+        for word in _words(text):
             found |= dict.fromkeys(self._forms(word))
-            if len(found) >= MAX_QUERY_WORDS:
-                break
-        return list(found)
+        half = MAX_QUERY_WORDS // 2
+        terms = list(found)
+        return terms if len(terms) <= MAX_QUERY_WORDS else [*terms[:half], *terms[-half:]]
 
     def _forms(self, word: str) -> tuple[str, ...]:
         word = word[:MAX_WORD]

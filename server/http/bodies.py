@@ -253,7 +253,7 @@ class ItemBody(Body):
     before."""
     topics: Annotated[list[str], Field(max_length=MAX_TOPICS)] = []
     """What it is about, in words."""
-    importance: Annotated[float, Field(ge=0, le=1)] = 0.5
+    importance: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.5
     """From 0 to 1."""
 
 

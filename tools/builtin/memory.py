@@ -68,14 +68,19 @@ async def recall(
     return await _memory(context).recall(query, most)
 
 
-async def forget_by_id(context: ToolContext, id: str) -> str:  # as models know it
+async def forget_by_id(
+    context: ToolContext,
+    id: str,  # as models know it
+    quote: str = "",
+) -> str:
     """Forget something that is remembered.
 
     Args:
         context: of the call.
         id: as Recall gives it.
+        quote: words of the person that ask for it, word for word; needed where a result says so.
     """
-    return await _memory(context).forget(id)
+    return await _memory(context).forget(id, quote)
 
 
 def _memory(context: ToolContext) -> Memory:

@@ -23,7 +23,9 @@ def check_untrusted(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Itera
     given = [tool for own in known.values() for tool in own]
     others = {name for name, config in crew.documents.items() if config.is_untrusted}
     if "after_untrusted" in crew.settings.model_fields_set:
-        reads = others or any(tool.is_untrusted for tool in given)
+        # images that people send are text of others, too
+        has_images = crew.conversations is not None
+        reads = others or has_images or any(tool.is_untrusted for tool in given)
         if not reads and files.is_whole(CREW_FILE, "tools"):
             text = "after_untrusted has no effect: no agent has a tool that gives text of others"
             path = ("settings", "after_untrusted")

@@ -1,7 +1,10 @@
 """What kind of file bytes are: by what they hold, then by their name; pure."""
 
 import codecs
+import io
 import re
+import zipfile
+import zlib
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
@@ -26,8 +29,16 @@ PARTS: dict[bytes, FileKind] = {
     b"xl/workbook.xml": "xlsx",
     b"ppt/presentation.xml": "pptx",
 }
-# at the start of a line
+# at the start of a line: readers of PDF allow something before it
 PDF = re.compile(rb"^\s*%PDF-\d", re.MULTILINE)
+# what a part of an archive is, in its list of them; its name may be another one
+CONTENT_TYPES = "[Content_Types].xml"
+MAIN_PARTS: dict[bytes, FileKind] = {
+    b"wordprocessingml.document.main+xml": "docx",
+    b"spreadsheetml.sheet.main+xml": "xlsx",
+    b"presentationml.presentation.main+xml": "pptx",
+}
+MAX_TYPES_BYTES = 1_000_000
 HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 # longest first: that of UTF-32 begins with that of UTF-16
 BOMS = (
@@ -56,9 +67,11 @@ def kind_of_file(data: bytes, name: str) -> FileKind:
         UnknownKind: it is none that is read.
     """
     head, ending = data[:HEAD_BYTES], PurePosixPath(name).suffix.lower()
-    # readers of PDF allow something before it, and texts are about PDF, too
+    # texts are about PDF, too
+    is_text = ending == ".txt" or ending in BY_ENDING
     is_named = ending == ".pdf" and b"%PDF-" in head[:1024]
-    if is_named or PDF.search(head[:1024]):
+    pdf = PDF.search(head[:1024].removeprefix(codecs.BOM_UTF8))
+    if is_named or (pdf is not None and (pdf.start() == 0 or not is_text)):
         return "pdf"
     if head.startswith(OLD_OFFICE):
         text = "is encrypted, or of an old Office (.doc, .xls, .ppt): save it as docx, xlsx or pptx"
@@ -79,7 +92,20 @@ def _kind_of_archive(data: bytes) -> FileKind:
     found = {data.rfind(part): kind for part, kind in PARTS.items()}
     if (last := max(found)) >= 0:
         return found[last]
+    types = _content_types(data)
+    for name, kind in MAIN_PARTS.items():
+        if name in types:
+            return kind
     raise UnknownKind("is an archive, and none of Office (docx, xlsx, pptx): send what is in it")
+
+
+def _content_types(data: bytes) -> bytes:
+    """Return what an archive says of its parts; nothing where it does not say it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(CONTENT_TYPES) as part:
+            return part.read(MAX_TYPES_BYTES)
+    except (zipfile.BadZipFile, KeyError, OSError, RuntimeError, ValueError, zlib.error):
+        return b""
 
 
 def _without_comments(head: bytes) -> bytes:

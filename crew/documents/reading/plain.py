@@ -12,7 +12,13 @@ from crew.documents.reading.kinds import encoding_of
 from crew.documents.reading.marked import MarkedText, UnreadableFile
 
 # code, which is shown as it is; or a comment
-COMMENT = re.compile(r"(?P<code>(?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|<!--.*?(?:-->|\Z)", re.DOTALL)
+COMMENT = re.compile(
+    r"(?P<code>^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)|\Z)"
+    # a span of code ends with its paragraph
+    r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=ticks)(?!`))"
+    r"|<!--.*?(?:-->|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 # where several fit, a comma is of a text or a number
 DELIMITERS = ";\t|,"
 # of a table that is looked at to find what separates its values

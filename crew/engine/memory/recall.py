@@ -98,14 +98,12 @@ async def search_items(speaker: Speaker, query: str, most: int) -> str:
     return "\n".join(map(item_line, found))
 
 
-async def drop_item(speaker: Speaker, item_id: str) -> str:
+async def drop_item(speaker: Speaker, item_id: str, quote: str) -> str:
     """See Memory."""
     rule = _rule(speaker)
     owner = await speaker.owner(NAME, rule.scope)
-    if speaker.state.taint:
-        # what asks for it may be that text
-        why = f"the run has read text of others ({', '.join(speaker.state.taint)})"
-        raise await speaker.refuse("quote", f"{why}: nothing is forgotten in it")
+    # where text of others was read, that may ask for it
+    await speaker.require_quote(quote)
     try:
         is_known = await speaker.store.recall.delete(owner, item_id)
     except StoreError as error:

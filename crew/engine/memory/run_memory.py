@@ -27,6 +27,6 @@ class RunMemory:
         """See Memory."""
         return await recall.search_items(self.speaker, query, most)
 
-    async def forget(self, item_id: str) -> str:
+    async def forget(self, item_id: str, quote: str) -> str:
         """See Memory."""
-        return await recall.drop_item(self.speaker, item_id)
+        return await recall.drop_item(self.speaker, item_id, quote)

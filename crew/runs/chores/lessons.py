@@ -52,7 +52,7 @@ class TaughtItem(BaseModel):
     exchange: int
     key: str = ""
     topics: list[str] = []
-    importance: float = 0.5
+    importance: Annotated[float, Field(strict=True)] = 0.5
     # of the ten nearest items: the one that says the same, the one that it takes the place of
     same_as: int | None = None
     replaces: int | None = None

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from crew import MemoryStore, Runs, SqliteStore
+from crew import MemoryStore, Runs, SqliteStore, load_crew
+from crew.crew import check
 from crew.journal.records.conversations import Chore
 from crew.journal.store import RunStore
 from crew.runs.chores.chores import Chores
@@ -208,6 +209,15 @@ async def test_files_of_the_folder_are_kept_in_step(tmp_path: Path, stored: bool
         (found,) = await runs.documents.searched("policy", "ann", "c1", "cocoa", 5)
         assert found.text == "# A\n\ncocoa"
         assert not await runs.documents.searched("policy", "ann", "", "coffee tea secret", 5)
+        # the last one: what is loaded next has an empty collection, and a warning
+        (folder / "docs/a.md").unlink()
+        (folder / "docs/link.md").unlink()
+        (folder / "docs/empty.md").unlink()
+        problems = [one for one in check(folder).problems if one.code == "no-files"]
+        assert [one.severity for one in problems] == ["warning"]
+        load_crew(folder)
+        assert await names() == {}
+        assert not await runs.documents.searched("policy", "ann", "c1", "cocoa", 5)
 
 
 @pytest.mark.parametrize("stored", [False, True])

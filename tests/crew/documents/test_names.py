@@ -1,5 +1,8 @@
 """Names of documents, and what bytes are."""
 
+import io
+import zipfile
+
 import pytest
 
 from crew.documents.names import NameRefused, checked_name
@@ -47,7 +50,8 @@ def test_names_are_of_one_form():
     ("name", "data", "kind"),
     [
         ("a.pdf", b"%PDF-1.7", "pdf"),
-        ("a.txt", b"junk\n%PDF-1.7", "pdf"),
+        ("a.bin", b"junk\n%PDF-1.7", "pdf"),
+        ("a.md", b"about\n%PDF-1.7\nheads", "md"),
         ("a.pdf", b"<!DOCTYPE html><p>x", "html"),
         ("a.pdf", b"\xef\xbb\xbf <html>", "html"),
         ("a.pdf", b"plain words", "txt"),
@@ -85,5 +89,21 @@ def test_texts_about_other_kinds():
     assert kind_of_file(b"It begins with %PDF-1.7, always.", "p.txt") == "txt"
     assert kind_of_file(b"\n%PDF-1.7", "p.txt") == "pdf"
     assert kind_of_file(b"junk %PDF-1.7", "p.pdf") == "pdf"
+    assert kind_of_file(b"# PDF\n\n%PDF-1.7 is its first line.", "p.md") == "md"
     embedded = b"PK\x03\x04ppt/presentation.xml...xl/workbook.xml...xl/workbook.xml"
     assert kind_of_file(embedded + b"..ppt/presentation.xml", "a.pptx") == "pptx"
+
+
+def test_office_files_whose_main_part_has_another_name():
+    """As SharePoint writes them: what a part is says the list of types."""
+    for name, kind in (("word", "docx"), ("sheet", "xlsx"), ("presentation", "pptx")):
+        of = {"docx": "wordprocessingml.document", "xlsx": "spreadsheetml.sheet"}
+        main = of.get(kind, "presentationml.presentation")
+        types = (
+            f'<Override PartName="/{name}/part2.xml" ContentType="application/x.{main}.main+xml"/>'
+        )
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as archive:
+            archive.writestr("[Content_Types].xml", f"<Types>{types}</Types>")
+            archive.writestr(f"{name}/part2.xml", "<x/>")
+        assert kind_of_file(made.getvalue(), "a.bin") == kind

@@ -45,6 +45,9 @@ async def test_html_is_what_a_reader_sees():
 async def test_texts():
     assert (await read("a.txt", b"one\r\ntwo\r three")).text == "one\ntwo\n three"
     assert (await read("a.md", b"# A\n<!-- HIDDEN\n-->text<!-- HIDDEN")).text == "# A\ntext"
+    apart = b"Press ` to open.\n\n<!-- HIDDEN -->\n\nPress ` again.\n\n`<!-- shown -->`"
+    assert (await read("a.md", apart)).text.count("<!--") == 1, "code ends with its paragraph"
+    assert "shown" in (await read("a.md", b"```\n\n<!-- shown -->\n\n```\n")).text
     assert (await read("a.txt", "Quy tắc".encode("utf-16"))).text == "Quy tắc"
     assert (await read("a.txt", "Rules of".encode("utf-16-be"))).text == "Rules of"
     assert (await read("a.txt", b"\xef\xbb\xbfna\xefve")).text == "ï»¿naïve", "a mark that is wrong"

@@ -310,5 +310,7 @@ def test_what_the_files_are_warned_of(tmp_path: Path):
     own = {"news": {**TOOLS["news"], "untrusted": False}}
     assert codes(tools=own) == []
     assert codes(tools=own, settings={"after_untrusted": "refuse"}) == ["ignored-key"]
+    talks = {"settings": {"after_untrusted": "refuse"}, "conversations": {}}
+    assert codes(tools=own, **talks) == [], "people may send images"
     unnamed = {"news": {key: one for key, one in TOOLS["news"].items() if key != "untrusted"}}
     assert codes(tools=unnamed) == []

@@ -43,6 +43,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "memory-schema",
     ),
     "learned": ({"core": {"x": {**NOTES, "write": ["learn", "people"]}}}, "ignored-key"),
+    "written by no one, and without a start": (
+        {"core": {"x": {**NOTES, "write": []}}},
+        "ignored-key",
+    ),
+    "written by agents without the tool": (
+        {"core": {"x": {**NOTES, "write": ["people", "agents"]}}},
+        "ignored-key",
+    ),
     "an unknown key of recall": ({"recall": {"max_item": 3}}, "unknown-key"),
     "a similarity of more than all": ({"recall": {"merge_similarity": 1.5}}, "out-of-range"),
     "recall of no conversation": ({"recall": {"scope": "conversation"}}, "ignored-key"),

@@ -8,7 +8,7 @@ from tests.crew.memory.test_core_runs import NOTES, ask, edit
 from tests.support.crews import write_crew
 from tests.support.learning import learning, lesson, taught
 
-RECALL = ["Remember", "Recall"]
+RECALL = ["Remember", "Recall", "Forget"]
 
 
 async def test_text_of_others_taints_a_block(tmp_path: Path):
@@ -60,6 +60,38 @@ async def test_text_of_others_taints_an_item(tmp_path: Path):
         # it is not shown
         assert (await ask(runs, "go", user_id="ann")).row.answer == "wired"
         assert (await ask(runs, "always?", user_id="eve")).row.answer == "wired"
+
+
+async def test_text_of_others_has_nothing_forgotten(tmp_path: Path):
+    """Words of the person ask for it; without that text no quote is needed."""
+    store = MemoryStore()
+    kept = called("Remember", text="always likes tea")
+    crew = taught_by_others(
+        tmp_path / "first",
+        [
+            {"agent": "a", "after": "Remember", "say": "noted"},
+            {"agent": "a", "calls": kept},
+        ],
+    )
+    async with Runs(crew, store) as runs:
+        assert (await ask(runs, "I always like tea", user_id="ann")).of("memory")
+    (item,) = await store.recall.listed("user:ann", 10)
+    for number, (quote, is_gone) in enumerate(
+        (("", False), ("buy now", False), ("please forget that", True))
+    ):
+        rules: list[dict[str, Any]] = [
+            {"agent": "a", "after": "Forget", "say": "{{result.Forget}}"},
+            {
+                "agent": "a",
+                "after": "fetch",
+                "calls": called("Forget", id=item.item_id, quote=quote),
+            },
+            {"agent": "a", "calls": [{"tool": "fetch", "arguments": {}}]},
+        ]
+        async with Runs(taught_by_others(tmp_path / f"of{number}", rules), store) as runs:
+            run = await ask(runs, "please forget that", user_id="ann")
+        assert bool(await store.recall.listed("user:ann", 10)) != is_gone, run.row.answer
+        assert ("is forgotten" in (run.row.answer or "")) == is_gone
 
 
 async def test_text_of_others_taints_what_is_learned(tmp_path: Path):

@@ -53,7 +53,9 @@ def test_a_day_is_found_by_its_words():
 
 def test_a_query_is_bounded():
     many = " ".join(f"word{n}" for n in range(10_000))
-    assert len(ENGLISH.query(many)) <= MAX_QUERY_WORDS + 1
+    assert len(ENGLISH.query(many)) == MAX_QUERY_WORDS
+    assert "zebra" in ENGLISH.query(f"{many} zebra"), "a question behind a long text"
+    assert "zebra" in ENGLISH.query(f"zebra {many}")
     assert all(len(one) <= MAX_WORD for one in PLAIN.query("x" * 10_000))
 
 

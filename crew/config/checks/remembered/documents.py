@@ -16,6 +16,8 @@ from crew.documents.reading.kinds import OFFICE_KINDS, FileKind, UnknownKind, ki
 from tools.builtin.documents import DOCUMENT_TOOL_NAMES
 from tools.text.suggest import nearest
 
+# of a pattern
+WILD = frozenset("*?[")
 DOCUMENTS: YamlPath = ("documents",)
 # of the extra `documents`, by the kind that each reads
 MODULES: dict[FileKind, str] = {
@@ -95,7 +97,10 @@ def _check_files(files: CrewFiles, config: CollectionConfig, path: YamlPath) -> 
         except FilesRefused as error:
             yield document.problem((*where, place), "document-files", str(error))
             continue
-        if not some:
+        if not some and not WILD.isdisjoint(pattern):
+            text = f"no file of the crew's folder is named by {pattern} now"
+            yield document.problem((*where, place), "no-files", text)
+        elif not some:
             text = f"there is no file {pattern} in the crew's folder that can be read"
             yield document.problem((*where, place), "document-files", text)
         found += some

@@ -78,6 +78,7 @@ def _check_block(
         text = "learn has no effect: nothing is learned after exchanges without memory.recall.learn"
         assert config.write is not None, "it has learn"
         yield document.problem((*path, "write", config.write.index("learn")), "ignored-key", text)
+    yield from _check_writers(files, config, path)
     schema = files.core.get(name)
     is_readable = config.schema_ is None or schema is not None
     others = sorted(config.writers - {"person"})
@@ -95,6 +96,20 @@ def _check_block(
             yield document.problem((*path, "start"), "memory-start", str(error))
     if config.from_ is not None:
         yield from _check_from(files, config, path)
+
+
+def _check_writers(files: CrewFiles, config: CoreMemoryConfig, path: YamlPath) -> Iterator[Problem]:
+    """Yield a block that stays empty, and writers that cannot write."""
+    document, where = files.crew_document, (*path, "write")
+    if config.write == [] and not config.start:
+        text = "the block stays empty: nobody may write it, and it has no start"
+        yield document.problem(where, "ignored-key", text, key=True)
+    all_read = len(files.agents) == len(files.agent_files)
+    has_tool = any(EDIT_CORE in agent.tools for agent in files.agents.values())
+    if "agents" in (config.write or ()) and all_read and not has_tool:
+        assert config.write is not None, "it has agents"
+        text = f"agents has no effect: no agent has the tool {EDIT_CORE}"
+        yield document.problem((*where, config.write.index("agents")), "ignored-key", text)
 
 
 def _check_from(files: CrewFiles, config: CoreMemoryConfig, path: YamlPath) -> Iterator[Problem]:
