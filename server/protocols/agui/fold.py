@@ -220,12 +220,9 @@ class AguiFold:
         data, made = self._counts.of(event.metadata), self._end_all()
         if data.get("sources"):
             made.append(self._named("crew.sources", event, data["sources"]))
-        finished: dict[str, Any] = {
-            "type": "RUN_FINISHED",
-            "threadId": self.thread_id,
-            "runId": self.client_run_id,
-            "usage": [_usage(data["usage"])],
-        }
+        ids = {"threadId": self.thread_id, "runId": self.client_run_id}
+        usage = [_usage(data["usage"])]
+        finished: dict[str, Any] = {"type": "RUN_FINISHED", **ids, "usage": usage}
         known = {key: data[key] for key in ("reason", "rounds", "handoffs", "cost") if key in data}
         finished["metadata"] = {"crew": known}
         if self._pause is not None and data["reason"] == "paused":
