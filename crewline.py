@@ -7,6 +7,7 @@ nothing of that may run. This module imports none of them before the check.
 import gc
 import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,17 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(module), found)
 
 
+def _open_closed_streams() -> None:
+    """Give the standard streams that were closed nothing to read, and nowhere to write.
+
+    Else the first files that are opened would be in their place.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 def main() -> None:
     """Start the command, unless something else would be imported in place of a package of ours."""
     home = Path(__file__).resolve().parent
@@ -43,6 +55,7 @@ def main() -> None:
             "take its folder out of PYTHONPATH, "
             "or install crewline into an environment of its own"
         )
+    _open_closed_streams()
     # what is imported stays: the collector would walk through it again and again
     gc.disable()
     importlib.import_module("server.cli.main").main()

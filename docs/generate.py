@@ -1,7 +1,6 @@
 """The pages that are generated from the code: keys, codes, commands, endpoints, events."""
 
 import asyncio
-import inspect
 import json
 import tempfile
 import typing
@@ -15,7 +14,6 @@ from typer.main import get_command
 
 from agents.events import AgentDelta, Compacted, ToolProgressed
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
-from crew.database import Database
 from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunStatus
 from crew.journal.outlets import Listener
 from crew.journal.query import Decision
@@ -24,10 +22,9 @@ from server.authoring.schemas import schema_of
 from server.cli.explain import render_page
 from server.cli.main import COMMANDS, build
 from server.cli.starting.starter import starter_files
-from server.http.app import build_server
 from server.http.bodies import AnswerBody, QueryBody
 from server.http.errors import TITLES
-from server.settings import ServerSettings
+from server.http.openapi.document import openapi_document
 from server.telemetry.metrics import Metrics
 from server.variables import VARIABLES
 from tools.calls import CallProgressed, CallStatus, ToolCall
@@ -78,7 +75,7 @@ def write_reference(folder: Path) -> None:
             "commands.md": _commands(),
             "environment.md": _environment(),
             "metrics.md": _metrics(crew),
-            "http.md": _http(crew),
+            "http.md": _http(),
             "events.md": _events(crew),
         }
     for name, text in pages.items():
@@ -252,12 +249,14 @@ def _labels(metric: Metric) -> list[str]:
     return sorted(found - {"le"})
 
 
-def _http(crew: Crew) -> str:
-    """What each endpoint says of itself, the bodies of requests, and the errors."""
-    parts = ["# Endpoints"]
-    for endpoint in _endpoints(crew):
-        address, _, text = (inspect.getdoc(endpoint) or "").partition(": ")
-        parts += [f"## {' '.join(address.split())}", text[:1].upper() + text[1:]]
+def _http() -> str:
+    """What can be asked, by address; the bodies of requests, and the errors."""
+    document = openapi_document()
+    parts = ["# Endpoints", "`GET /openapi.json` has all of this for programs."]
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if method != "parameters":
+                parts += [f"## {method.upper()} {path}", *_operation(operation, document)]
     nested: dict[str, Any] = {}
     for body in (QueryBody, AnswerBody):
         schema = body.model_json_schema()
@@ -274,11 +273,22 @@ def _http(crew: Crew) -> str:
     return "\n\n".join([*parts, "## Errors", text, "\n".join(rows)])
 
 
-def _endpoints(crew: Crew) -> Iterator[Any]:
-    app = build_server(crew, Database(MemoryStore()), ServerSettings())
-    for route in app.routes:
-        if hasattr(route, "endpoint"):
-            yield route.endpoint
+def _operation(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:
+    """What an operation does, its parameters, and what it answers."""
+    yield from filter(None, (operation.get("summary"), operation.get("description")))
+    rows = []
+    for given in operation.get("parameters", ()):
+        one = given
+        if "$ref" in given:
+            one = document["components"]["parameters"][given["$ref"].rpartition("/")[2]]
+        text = " ".join(str(one.get("description", "")).split()).replace("|", "\\|")
+        rows.append(f"| `{one['name']}` | {one['in']} | {text} |")
+    if rows:
+        yield "\n".join(["| parameter | in | |", "| --- | --- | --- |", *rows])
+    body = operation.get("requestBody", {}).get("content", {})
+    answers = ", ".join(f"`{status}`" for status in operation["responses"])
+    takes = f"Takes {', '.join(f'`{kind}`' for kind in body)}; answers" if body else "Answers"
+    yield f"{takes} {answers}."
 
 
 def _events(crew: Crew) -> str:

@@ -2,30 +2,37 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.text.texts import UNSAFE
+from tools.text.texts import UNSAFE, visible
 
-# of an approval at a full budget
-MORE, AGAIN = '"usd": 1', '"again": true'
+# what an approval gives a full budget, by what that has none of
+GIVES = {"USD": '{"usd": 1}', "tokens": '{"tokens": 5000}', "calls": '{"again": true}'}
 # in this order
 DECISIONS = ("approve", "retry", "skip", "deny")
 
 
-def answer_commands(
-    folder: Path, run_id: str, question: str, calls: Sequence[Mapping[str, Any]]
-) -> list[str]:
+def command_here(folder: Path, run_id: str) -> str:
+    """Return the beginning of a command that answers a run of a folder."""
+    return f"crew run {quoted(folder)} --answer {run_id}"
+
+
+def command_there(where: str, run_id: str) -> str:
+    """Return the same for a run of a server; `where`: the option that names it."""
+    return f"crew answer {run_id} {where}"
+
+
+def answer_commands(base: str, question: str, calls: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return how a pause is answered on the command line, one way a line.
 
     Args:
-        folder: the crew's.
-        run_id: the run that waits.
+        base: the beginning of each command.
         question: what kind the pause asks; "" for an agent's own words.
         calls: those that it asks about.
     """
-    base = f"crew run {quoted(folder)} --answer {run_id}"
     if not question:
         return [f'{base} "your answer"']
     if question == "form":
@@ -33,8 +40,7 @@ def answer_commands(
         return [f"{base} {_call(call, 'approve={…}')}", f"{base} --decision deny"]
     if question == "budget":
         (call, *_) = calls
-        is_of_calls = call.get("arguments", {}).get("unit") == "calls"
-        more = _call(call, f"approve={{{AGAIN if is_of_calls else MORE}}}")
+        more = _call(call, f"approve={budget_example(call)}")
         return [f"{base} {more}", f"{base} --decision deny"]
     may = [one for one in DECISIONS if all(one in call.get("may", ()) for call in calls)]
     commands = [f"{base} --decision {one}" for one in may]
@@ -46,6 +52,18 @@ def answer_commands(
     elif "done" in calls[0].get("may", ()):
         commands.append(f'{base} "what it returned" --decision done')
     return commands
+
+
+def budget_example(call: Mapping[str, Any]) -> str:
+    """Return arguments by which an approval gives a full budget room."""
+    return GIVES.get(str(call.get("arguments", {}).get("unit")), GIVES["USD"])
+
+
+def say_how_to_answer(commands: Sequence[str]) -> None:
+    """Print how a run is answered that is left in its pause."""
+    print("Paused. To answer:", file=sys.stderr)
+    for command in commands:
+        print(visible(f"  {command}"), file=sys.stderr)
 
 
 def quoted(folder: Path) -> str:

@@ -1,11 +1,13 @@
 """Options that say which runs are meant, by what they are."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from crew.journal.query import SourceKind
+from crew.journal.records.listing import TIME
 from tools.clock import rfc3339
 from tools.text.lengths import length_of
 
@@ -51,10 +53,19 @@ CostOver = Annotated[
 def wanted_runs(**given: str | float | None) -> dict[str, Any]:
     """Return which runs are meant, with times as the API takes them.
 
-    `given`: by the names of the API; None: whatever it is.
+    Args:
+        given: by the names of the API; None: whatever it is.
+
+    Raises:
+        typer.BadParameter: a time is none.
     """
     found: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
     for name in ("since", "until"):
-        if name in found and (length := length_of(found[name])) is not None:
+        if name not in found:
+            continue
+        if (length := length_of(found[name])) is not None:
             found[name] = rfc3339(datetime.now(UTC) - length)
+        elif re.fullmatch(TIME, found[name]) is None:
+            text = "write a time like 2026-01-31T09:30:00Z, its beginning, or so long ago, as 7d"
+            raise typer.BadParameter(text, param_hint=f"--{name}")
     return found

@@ -4,10 +4,10 @@ from typing import Any, get_args
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
+from crew.journal.records.listing import TIME
 from crew.journal.records.spent.costs import KEYS
 from server.http.bodies import (
     NO_TIME,
-    TIME,
     AnswerBody,
     ForkBody,
     PotBody,

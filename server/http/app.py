@@ -47,11 +47,14 @@ CORS_REQUEST_HEADERS = [
     "Authorization",
     "Content-Type",
     "Idempotency-Key",
+    "If-Match",
     "Last-Event-ID",
     "Traceparent",
     "X-Request-ID",
 ]
 CORS_RESPONSE_HEADERS = [
+    "Content-Disposition",
+    "ETag",
     "X-Request-ID",
     "Location",
     "Retry-After",
@@ -183,7 +186,7 @@ def build_app(
         cors = Middleware(
             CORSMiddleware,
             allow_origins=sorted(settings.origins),
-            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=[
                 *CORS_REQUEST_HEADERS,
                 *settings.conversation_headers,

@@ -24,15 +24,6 @@ MAX_MESSAGE_BYTES = 100_000
 MAX_METADATA_BYTES = 10_000
 MAX_TICKET_SECONDS = 24 * 3600
 Glob = Annotated[str, Field(min_length=1, max_length=1000)]
-# of a day in UTC, or its beginning
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z"
-_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-# a calendar has each, but for one of February
-_DAY = (
-    "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
-    "|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
-)
-TIME = rf"{_YEAR}(-(0[1-9]|1[0-2])|-{_DAY}(T{_CLOCK})?)?"
 NO_TIME = "is a time like 2026-01-31T09:30:00Z, or 2026-01-31"
 
 

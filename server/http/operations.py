@@ -1,5 +1,7 @@
 """An operation of the API: what it takes, answers and needs; and the routes that follow from it."""
 
+import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +28,8 @@ BODY = (413, 415)
 # by status: the media type, or several with commas between them, and the shape of its JSON; None:
 # nothing
 Answers = Mapping[int, tuple[str, Any] | None]
+# the name of a body, which the document has by itself
+TAKES = re.compile(r" Takes an? \w+Body\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,13 @@ class ApiOperation:
     def address(self) -> str:
         """Its path, as the document has it: a part that may have slashes is one as any other."""
         return self.path.replace(":encoded}", "}")
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What it does, in a sentence, and what more there is to say: from its endpoint."""
+        first, _, more = (inspect.getdoc(self.endpoint) or "").partition("\n\n")
+        said = TAKES.sub("", " ".join(first.partition(": ")[2].split()))
+        return said[:1].upper() + said[1:], more
 
     @property
     def in_query(self) -> dict[str, Parameter]:

@@ -243,6 +243,7 @@ def test_other_files_are_not_written(folder: Path):
         gone = put(http, base, delete=["nothing.yaml"])
         assert (gone.status_code, gone.json()["errors"][0]["field"]) == (400, "nothing.yaml")
         assert put(http, base, why="x", files={}).status_code == 400
+        assert put(http, base, why="   \n  ", files={}).status_code == 400
         assert put(http, base, files={"crew.yaml": "name: ["}).status_code == 422
         renamed = texts["crew.yaml"].replace("  lab:", "  labs:")
         unknown = put(http, base, files={"crew.yaml": renamed})

@@ -19,7 +19,7 @@ from server.http.pages.console import PAGES
 from tests.crew.engine.test_agent_tools import helping
 from tests.crew.engine.test_untrusted import reading
 from tests.crew.memory.test_core_runs import EDITING, remembering
-from tests.support.crews import ROOT, crew_of, long_winded, play, write_crew
+from tests.support.crews import ROOT, copy_example, crew_of, long_winded, play, write_crew
 from tests.support.documents import Reading, call, document_crew
 from tests.support.model_server import chunks, model_server
 from tests.support.planning import failing, planning, task
@@ -212,3 +212,31 @@ async def test_events_are_as_described(tmp_path: Path):
     assert {event["type"] for event in events} == set(METADATA)
     with pytest.raises(jsonschema_rs.ValidationError):
         check.validate({**events[0], "metadata": {}})
+
+
+def test_a_page_of_another_origin_may_call_each_operation(tmp_path: Path):
+    """With its method, and the headers that it takes."""
+    page = "https://shop.example"
+    with serving(copy_example("hello", tmp_path), CREW_CORS_ORIGINS=page) as server:
+        with client(server) as http:
+            document = http.get("/openapi.json").json()
+            shared = document["components"].get("parameters", {})
+            asked = 0
+            for path, item in document["paths"].items():
+                for method, operation in item.items():
+                    if method == "parameters":
+                        continue
+                    given = [
+                        shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+                        for one in operation.get("parameters", [])
+                    ]
+                    names = [one["name"] for one in given if one["in"] == "header"]
+                    headers = {
+                        "Origin": page,
+                        "Access-Control-Request-Method": method.upper(),
+                        "Access-Control-Request-Headers": ",".join(["authorization", *names]),
+                    }
+                    answer = http.options(path, headers=headers)
+                    assert answer.status_code == 200, (method, path, answer.text)
+                    asked += 1
+            assert asked > 50

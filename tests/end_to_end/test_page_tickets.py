@@ -73,6 +73,11 @@ def test_one_conversation(server: ServerProcess):
         events = sse(http.get("/api/crew/stream", params={"q": "by url", **shown}).text)
         assert events[-1]["type"] == "done"
         assert len(http.get(addresses[1], headers=ann).json()["exchanges"]) == 3
+        # it decides nothing there
+        decided = http.post(f"{addresses[0]}/resume", params=shown, json={"decision": "approve"})
+        assert (decided.status_code, "Authorization" in decided.text) == (403, True)
+        wrong = http.post(f"{addresses[0]}/resume", params={"ticket": "x.y"}, json={})
+        assert wrong.status_code == 401
 
 
 def test_nothing_else_is_open(server: ServerProcess):

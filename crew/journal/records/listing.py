@@ -11,6 +11,15 @@ from crew.journal.records.rows import RunRow
 
 # of an answer in a list
 MAX_LISTED_BYTES = 1000
+# of a day in UTC, or its beginning
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z"
+_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+# a calendar has each, but for one of February
+_DAY = (
+    "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
+    "|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
+)
+TIME = rf"{_YEAR}(-(0[1-9]|1[0-2])|-{_DAY}(T{_CLOCK})?)?"
 
 
 @dataclass(frozen=True, slots=True)

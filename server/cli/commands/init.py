@@ -66,12 +66,17 @@ def init(
     existing = [name for name in written if (folder / name).exists()]
     if existing:
         fail(f"{folder / existing[0]} exists already; nothing was written")
-    try:
-        for name, text in written.items():
+    begun: list[Path] = []
+    for name, text in written.items():
+        try:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+            begun.append(folder / name)
+            begun[-1].write_text(text, encoding="utf-8")
+        except OSError as error:
+            # half of a crew would be refused the next time
+            for path in begun:
+                path.unlink(missing_ok=True)
+            fail(f"{folder / name}: {error.strerror}; nothing was written")
     query, option = "How is this machine?", ""
     if full:
         query, option = "Our web site is slow", " --provider scripted"

@@ -14,7 +14,7 @@ from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.streams.live import LiveRuns
 from crew.runs.streams.reader import RunReader
-from server.cli.hints import answer_commands
+from server.cli.hints import answer_commands, command_here
 from server.cli.opening import open_to_look
 from server.cli.view.listed import print_viewers, print_waiting
 from server.http.responses import describe_inbox_run
@@ -59,6 +59,7 @@ def _print(
 ) -> None:
     view = print_waiting(console, row.run_id, row.query, row.answer, pause)
     print_viewers(console, viewers)
-    for command in answer_commands(folder, row.run_id, view.question, view.calls):
+    base = command_here(folder, row.run_id)
+    for command in answer_commands(base, view.question, view.calls):
         console.print(f"  {escape(command)}", soft_wrap=True)
     console.print()

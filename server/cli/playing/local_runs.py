@@ -15,7 +15,7 @@ from crew.journal.query import Answer, CallDecision, Decision, Query, text_error
 from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.exits import Exit, exit_code_of, fail
-from server.cli.hints import answer_commands
+from server.cli.hints import answer_commands, command_here, say_how_to_answer
 from server.cli.opening import load, open_runs, open_to_look
 from server.cli.playing.answers import answer_of
 from server.cli.playing.asking import read_query
@@ -106,10 +106,8 @@ def play_to_end(
     if row.status == "paused" and not is_kept:
         print("Paused; a dry run is not kept, so it ends here.", file=sys.stderr)
     elif row.status == "paused" and not as_lines:
-        view = output.view
-        print("Paused. To answer:", file=sys.stderr)
-        for command in answer_commands(folder, row.run_id, view.question, view.calls):
-            print(f"  {command}", file=sys.stderr)
+        view, command = output.view, command_here(folder, row.run_id)
+        say_how_to_answer(answer_commands(command, view.question, view.calls))
     raise typer.Exit(exit_code_of(row.status, row.reason))
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crew.config.crew_files import CrewFiles
-from crew.rehearsal.pins import changed_pins, pins_of, read_pins, write_pins
+from crew.rehearsal.pins import LOCK, changed_pins, pins_of, read_pins, write_pins
 from crew.rehearsal.playing.loaded import LoadedCrew
 from server.cli.exits import fail
 
@@ -16,7 +16,7 @@ def pin(folder: Path, loaded: LoadedCrew) -> None:
     try:
         write_pins(folder, pins_of(loaded))
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+        fail(f"{folder / LOCK}: {error.strerror}")
 
 
 def changes_since_pinned(folder: Path, loaded: LoadedCrew) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 from crew.journal.query import Answer
 from crew.journal.wire import RunEvent
 from server.cli.exits import Exit, exit_code_of, fail
-from server.cli.hints import shell_quoted
+from server.cli.hints import answer_commands, command_there, say_how_to_answer, shell_quoted
 from server.cli.playing.asking import ask_for_answer, with_decisions
 from server.cli.served.api import fail_for, find_served_run, remote_client, run_path
 from server.cli.view.output import Output
@@ -140,10 +140,13 @@ async def follow_served(
                     output.show(event)
                     after = event.seq or after
             run = await client.run(run_id)
-            if run["status"] != "paused" or not interactive:
+            if run["status"] != "paused":
                 return run
-            answer = await ask_for_answer(output)
+            answer = await ask_for_answer(output) if interactive else None
             if answer is None:
+                if not output.as_lines:
+                    view, command = output.view, command_there(where_option(target), run_id)
+                    say_how_to_answer(answer_commands(command, view.question, view.calls))
                 return run
             await client.send("POST", f"{API}{run_path(run_id)}/resume", answer_body(answer))
     except ClientError as error:

@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from crew.journal.call_text import call_text
 from crew.journal.wire import RunEvent
+from server.cli.hints import budget_example
 
 MARKS = {"done": "[green]✓", "failed": "[red]✗", "skipped": "[yellow]–"}
 ASKS = {
@@ -33,8 +34,6 @@ CLEAR = {
     "restored": "say yes or no",
     "budget": "say {more}, or no",
 }
-# how a person gives a budget room, by what it has none of
-MORE = {"USD": '{"usd": 1}', "tokens": '{"tokens": 5000}', "calls": '{"again": true}'}
 
 
 def plan_lines(event: RunEvent) -> Iterator[str]:
@@ -49,7 +48,7 @@ def plan_lines(event: RunEvent) -> Iterator[str]:
 
 def with_amounts(text: str, call: Mapping[str, Any]) -> str:
     """Return words for a person with an example of how to give the budget of a call room."""
-    return text.replace("{more}", MORE.get(str(call["arguments"].get("unit")), ""))
+    return text.replace("{more}", budget_example(call))
 
 
 def asked_lines(question: str, call: Mapping[str, Any], *, is_one: bool) -> Iterator[str]:

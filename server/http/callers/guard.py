@@ -128,6 +128,10 @@ class AccessGuard:
                 raise HttpProblem(401, "ticket: is none of this server's")
             self._let_in(request, caller, None)
             return None
+        in_address = parameters.get("ticket")
+        if in_address is not None and self._read_ticket(in_address) is not None:
+            text = "ticket: in an address it opens a stream; else show it in Authorization"
+            raise HttpProblem(403, text)
         if (caller := self._with_ticket(request, path)) is not None:
             self._let_in(request, caller, None)
             return None

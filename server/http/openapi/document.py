@@ -108,8 +108,11 @@ def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
         ],
         "security": [{"token": []}] if one.scope is not None else [],
     }
-    if one.scope is not None:
-        document["description"] = f"Needs the scope `{one.scope}`."
+    summary, more = one.texts
+    scope = f"Needs the scope `{one.scope}`." if one.scope is not None else ""
+    document["summary"] = summary
+    if description := "\n\n".join(filter(None, (more, scope))):
+        document["description"] = description
     if one.body is not None:
         content = {JSON: {"schema": schemas[key]}} if one.body is not bytes else FILE
         document["requestBody"] = {"required": True, "content": content}

@@ -320,7 +320,7 @@ def test_runs_are_found_and_ended_by_what_they_are(folder: Path):
             assert here.stdout == there.stdout, given
         assert "no run matches" in crew("runs", "--text", "sun", *options).stderr
         wrong = crew("runs", "--since", "yesterday", *options)
-        assert (wrong.returncode, "since: is a time like" in wrong.stderr) == (1, True)
+        assert (wrong.returncode, "write a time like" in wrong.stderr) == (2, True)
         assert crew("runs", folder, "--text", "x", "--watch").returncode == 2
         assert crew("cancel", "last", "--agent", "a", *options).returncode == 2
         assert crew("cancel", *options).returncode == 2

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.cli.hints import answer_commands
+from server.cli.hints import answer_commands, command_here
 from server.cli.playing.answers import CALL_DECISION
 from tests.server.cli.test_run import ASKING, PAUSING
 from tests.support.crews import copy_example, write_crew
@@ -266,13 +266,13 @@ def test_a_pasted_command_runs_nothing_else(call_id: str):
     """The ids of calls are the model's: a shell reads them as text."""
     calls = [{"agent_id": agent, "call_id": call_id, "may": ["approve", "deny"]} for agent in "ab"]
     for question in ("approval", "form"):
-        for command in answer_commands(Path("my crew"), "r1", question, calls):
+        for command in answer_commands(command_here(Path("my crew"), "r1"), question, calls):
             words = words_of(command)
             assert len(words_of(command, "sh")) == len(words)
             assert words[:5] == ["crew", "run", "my crew", "--answer", "r1"]
             given_ids = [word for word in words[5:] if word[1:].startswith(f"/{call_id}=")]
             assert len(given_ids) == words.count("--call")
-    words = words_of(answer_commands(Path("-x"), "r1", "approval", calls)[-1])
+    words = words_of(answer_commands(command_here(Path("-x"), "r1"), "approval", calls)[-1])
     assert words[2] == "./-x"
     read = [CALL_DECISION.fullmatch(word) for word in words[6::2]]
     assert [one and one["agent"] for one in read] == ["a", "b"]

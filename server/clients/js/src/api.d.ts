@@ -11,10 +11,26 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `run`. */
+        /**
+         * Start or resume a run and stream its events as SSE.
+         * @description GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `priority`,
+         *     `deltas=1` and `idempotency_key`; with `run_id` and without `q` it follows that run from its
+         *     start. With the header `Last-Event-ID` it starts nothing, and continues that run's stream;
+         *     204 where nothing more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
+         *
+         *     Needs the scope `run`.
+         */
         get: operations["get_api_crew_stream"];
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Start or resume a run and stream its events as SSE.
+         * @description GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `priority`,
+         *     `deltas=1` and `idempotency_key`; with `run_id` and without `q` it follows that run from its
+         *     start. With the header `Last-Event-ID` it starts nothing, and continues that run's stream;
+         *     204 where nothing more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
+         *
+         *     Needs the scope `run`.
+         */
         post: operations["post_api_crew_stream"];
         delete?: never;
         options?: never;
@@ -31,7 +47,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Start or resume a run; one JSON document at its end or pause.
+         * @description Takes a QueryBody; may have an `Idempotency-Key`. Where the server stops before the run ends, a
+         *     503 has its `run_id` and address.
+         *
+         *     Needs the scope `run`.
+         */
         post: operations["post_api_crew_run"];
         delete?: never;
         options?: never;
@@ -46,7 +68,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The crew: its agents, routing and limits, and the state of its files.
+         * @description With `prompts=1` the prompts too, where `settings.show_prompts` is true.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew"];
         put?: never;
         post?: never;
@@ -63,7 +90,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The tools, what each may do, and which agents have it.
+         * @description With `usage=1` how often each was called in the last day, in runs that the caller may see.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_tools"];
         put?: never;
         post?: never;
@@ -80,7 +112,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Those that a request may name, and the agents that take them.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_models"];
         put?: never;
         post?: never;
@@ -99,7 +134,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * Read the files again, for new runs; 422 with every problem.
+         * @description With `check=1` nothing is changed: what differs, and what rehearsals and replays come to. With
+         *     `force=1` files are taken that do not pass `reload_gate`.
+         *
+         *     Needs the scope `admin`.
+         */
         post: operations["post_api_crew_reload"];
         delete?: never;
         options?: never;
@@ -116,7 +157,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `read`. */
+        /**
+         * A ticket that a page shows in place of a token; 201.
+         * @description Takes a TicketBody. With `scopes`, `conversation_id`, `user_id` or `seconds` it is good until
+         *     its end, for the runs of that person or conversation, as `Authorization: Bearer TICKET` or, of
+         *     streams, as `?ticket=`. Without them it is good for one run, or for one start, as `?ticket=`:
+         *     for 60 s to connect, and to come back to the same run.
+         *
+         *     Needs the scope `read`.
+         */
         post: operations["post_api_crew_tickets"];
         delete?: never;
         options?: never;
@@ -131,10 +180,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Runs, newest first.
+         * @description Takes `status`, `agent_id`, `source`, `text` (a part of the query), `since` and `until` (of the
+         *     start: a time, UTC, or its beginning), `limit` (50) and `after` (a run_id; `next` of the page
+         *     before). With `totals=1` also what all that match come to.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs"];
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Start a run by a StartBody; 202 with its address.
+         * @description Needs the scope `run`.
+         */
         post: operations["post_api_crew_runs"];
         delete?: never;
         options?: never;
@@ -149,7 +208,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Runs that wait for a person, oldest first, with what they ask.
+         * @description Takes `agent_id`, `owner`, `tool` (a call of it is to be decided; a page may then have fewer),
+         *     `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before). `viewers` are
+         *     the pages that show the run now.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_inbox"];
         put?: never;
         post?: never;
@@ -168,7 +234,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `read`. */
+        /**
+         * A page shows the run, for VIEWED_SECONDS more.
+         * @description Answers with all pages that do, this one too.
+         *
+         *     Needs the scope `read`.
+         */
         post: operations["post_api_crew_runs_run_id_viewers"];
         delete?: never;
         options?: never;
@@ -185,7 +256,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Delete the runs of a filter, if it lets so many through.
+         * @description So what was seen is what goes. With `dry` nothing is deleted.
+         *
+         *     Needs the scope `run`.
+         */
         post: operations["post_api_crew_runs_delete"];
         delete?: never;
         options?: never;
@@ -202,7 +278,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * End the runs of a filter that have not ended.
+         * @description Only if there are so many. With `dry` none is ended.
+         *
+         *     Needs the scope `run`.
+         */
         post: operations["post_api_crew_runs_cancel"];
         delete?: never;
         options?: never;
@@ -217,7 +298,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Where words were said, in the newest runs first.
+         * @description It ends after 2 s; `next` goes on from there, `reached` is the start of the run that was looked
+         *     at last.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_search"];
         put?: never;
         post?: never;
@@ -234,7 +321,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Two runs step by step, and where they part.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_compare"];
         put?: never;
         post?: never;
@@ -251,7 +341,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * A run with all that is kept of it, as a file.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs_run_id_export"];
         put?: never;
         post?: never;
@@ -268,11 +361,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * One run with its result, and what it waits for.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs_run_id"];
         put?: never;
         post?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Delete a run that has ended, with its events; 204.
+         * @description For its owner, or `admin`. The audit keeps who and when, not the words.
+         *
+         *     Needs the scope `run`.
+         */
         delete: operations["delete_api_crew_runs_run_id"];
         options?: never;
         head?: never;
@@ -286,7 +387,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * When each is due next, and what it has started last.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_schedules"];
         put?: never;
         post?: never;
@@ -303,7 +407,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Where each takes its posts, and what it has started last.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_hooks"];
         put?: never;
         post?: never;
@@ -320,7 +427,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The routing, drawn as text, mermaid, dot or JSON.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_graph"];
         put?: never;
         post?: never;
@@ -337,7 +447,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `admin`. */
+        /**
+         * Who did what, newest first.
+         * @description Needs the scope `admin`.
+         */
         get: operations["get_api_crew_audit"];
         put?: never;
         post?: never;
@@ -354,7 +467,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * A run's events as SSE, all or those after one.
+         * @description Takes `after` (an event's id or number) and `deltas=1`, or the header `Last-Event-ID`; 204 where
+         *     nothing more comes.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs_run_id_events"];
         put?: never;
         post?: never;
@@ -373,7 +492,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `answer`. */
+        /**
+         * Answer a pause; 202.
+         * @description Takes an AnswerBody; may have an `Idempotency-Key`.
+         *
+         *     Needs the scope `answer`.
+         */
         post: operations["post_api_crew_runs_run_id_resume"];
         delete?: never;
         options?: never;
@@ -390,7 +514,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * End a run; 202.
+         * @description Needs the scope `run`.
+         */
         post: operations["post_api_crew_runs_run_id_cancel"];
         delete?: never;
         options?: never;
@@ -407,7 +534,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Make the step that failed again; 202.
+         * @description Needs the scope `run`.
+         */
         post: operations["post_api_crew_runs_run_id_retry"];
         delete?: never;
         options?: never;
@@ -424,7 +554,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Begin another run with its first events; 202.
+         * @description Takes a ForkBody; may have an `Idempotency-Key`. The answer has the address of the new run.
+         *
+         *     Needs the scope `run`.
+         */
         post: operations["post_api_crew_runs_run_id_fork"];
         delete?: never;
         options?: never;
@@ -441,7 +576,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `read`. */
+        /**
+         * What the crew of today, or a revision, would do.
+         * @description Models, tools and people say what they have said in the run. Takes a ReplayBody.
+         *
+         *     Needs the scope `read`.
+         */
         post: operations["post_api_crew_runs_run_id_replay"];
         delete?: never;
         options?: never;
@@ -458,7 +598,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * Play what the folder has now; 422 with its problems.
+         * @description In processes beside the server; no model is called.
+         *
+         *     Needs the scope `admin`.
+         */
         post: operations["post_api_crew_rehearsals"];
         delete?: never;
         options?: never;
@@ -473,10 +618,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `admin`. */
+        /**
+         * The newest replays of this server, null before any.
+         * @description Needs the scope `admin`.
+         */
         get: operations["get_api_crew_replays"];
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * Play stored runs again, in a process beside the server; 202.
+         * @description Takes a ReplaysBody. 409 while the ones before go on.
+         *
+         *     Needs the scope `admin`.
+         */
         post: operations["post_api_crew_replays"];
         delete?: never;
         options?: never;
@@ -491,7 +644,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `admin`. */
+        /**
+         * How far the replays are, and in the end their summary.
+         * @description Needs the scope `admin`.
+         */
         get: operations["get_api_crew_replays_replays_id"];
         put?: never;
         post?: never;
@@ -508,7 +664,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `admin`. */
+        /**
+         * Each replay as it ends, and the summary, as SSE.
+         * @description Events are `replay` and, at the end, `end`; the id of each is its number, with which
+         *     `Last-Event-ID` goes on.
+         *
+         *     Needs the scope `admin`.
+         */
         get: operations["get_api_crew_replays_replays_id_events"];
         put?: never;
         post?: never;
@@ -525,7 +687,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Each rule, the words that decided, and their lines.
+         * @description By the files that the run was started with.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs_run_id_why"];
         put?: never;
         post?: never;
@@ -542,7 +709,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * What models, tools and people have said.
+         * @description A JSON object a line. Secrets, e-mail addresses and telephone numbers are replaced by
+         *     placeholders; 409 while the run goes on, and where its events are no longer kept.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs_run_id_cassette"];
         put?: never;
         post?: never;
@@ -559,7 +732,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The run as a file for the crew's tests/.
+         * @description The same placeholders; 409 as for its cassette.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_runs_run_id_rehearsal"];
         put?: never;
         post?: never;
@@ -576,10 +754,19 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * A user's, last used first.
+         * @description Takes `user_id`, `limit` (50), `after` (the `next` of the page before) and `q` (a part of the
+         *     title or of a query).
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_conversations"];
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Begin one; 201.
+         * @description Needs the scope `run`.
+         */
         post: operations["post_api_crew_conversations"];
         delete?: never;
         options?: never;
@@ -594,15 +781,28 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * One, with its exchanges.
+         * @description Takes `user_id`, `limit` (50) and `after` (the number of the last exchange that is known).
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_conversations_conversation_id"];
         put?: never;
         post?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * 204.
+         * @description Takes `user_id`, and `cancel=1` to end its run first: 409 without it while one is at work.
+         *
+         *     Needs the scope `run`.
+         */
         delete: operations["delete_api_crew_conversations_conversation_id"];
         options?: never;
         head?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Name it.
+         * @description Needs the scope `run`.
+         */
         patch: operations["patch_api_crew_conversations_conversation_id"];
         trace?: never;
     };
@@ -615,7 +815,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Another one with its first exchanges; 201.
+         * @description Takes a ForkConversationBody. To ask an exchange again, fork before it.
+         *
+         *     Needs the scope `run`.
+         */
         post: operations["post_api_crew_conversations_conversation_id_fork"];
         delete?: never;
         options?: never;
@@ -630,7 +835,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * All of it.
+         * @description `format` is json (default) or md.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_conversations_conversation_id_export"];
         put?: never;
         post?: never;
@@ -647,9 +857,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The block as it is now.
+         * @description Takes `conversation_id`, for a block of a conversation. Its version is in `ETag`, too.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_users_user_core_block"];
-        /** @description Needs the scope `run`. */
+        /**
+         * The block with this value.
+         * @description `If-Match` names the version that is changed (0 before the first change): 412 with the present
+         *     one where it is another, or where there is no such header.
+         *
+         *     Needs the scope `run`.
+         */
         put: operations["put_api_crew_users_user_core_block"];
         post?: never;
         delete?: never;
@@ -665,10 +886,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * What is remembered of a user, newest first.
+         * @description Takes `q` (words that find them: then the best come first, and there is no further page),
+         *     `replaced` (those, too, that others have taken the place of), `limit` (50), `after` (the `next`
+         *     of the page before) and `conversation_id`, where items belong to one.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_users_user_recall"];
         put?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Remember something; 201.
+         * @description Needs the scope `run`.
+         */
         post: operations["post_api_crew_users_user_recall"];
         delete?: never;
         options?: never;
@@ -686,7 +917,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Forget it; 204.
+         * @description Needs the scope `run`.
+         */
         delete: operations["delete_api_crew_users_user_recall_item_id"];
         options?: never;
         head?: never;
@@ -700,7 +934,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * All that is kept of a user, a line for each thing.
+         * @description Each line is `{kind, value}`; the last one, of kind `end`, counts the others. One that is
+         *     missing at the end says that this is not all.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_users_user_export"];
         put?: never;
         post?: never;
@@ -720,7 +960,12 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * All that is kept of a user will be erased; 202.
+         * @description Runs are ended first. What remains is a digest of the id, the time, and how much there was.
+         *
+         *     Needs the scope `run`.
+         */
         delete: operations["delete_api_crew_users_user"];
         options?: never;
         head?: never;
@@ -734,7 +979,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Its documents, newest first.
+         * @description Takes `q`: then the passages that these words find, and their documents, best first.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_documents_collection"];
         put?: never;
         post?: never;
@@ -751,12 +1001,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The newest version, and its status.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_documents_collection_name"];
-        /** @description Needs the scope `run`. */
+        /**
+         * Keep the bytes of the body; 202.
+         * @description They are read by and by: GET says how far that is. The same bytes again are the same document,
+         *     200. Needs `admin` for a collection of the crew's.
+         *
+         *     Needs the scope `run`.
+         */
         put: operations["put_api_crew_documents_collection_name"];
         post?: never;
-        /** @description Needs the scope `run`. */
+        /**
+         * Delete all versions; 204.
+         * @description Needs the scope `run`.
+         */
         delete: operations["delete_api_crew_documents_collection_name"];
         options?: never;
         head?: never;
@@ -770,7 +1032,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The bytes of an image.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_documents_collection_name_content"];
         put?: never;
         post?: never;
@@ -787,7 +1052,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Characters of its text.
+         * @description Of the version that is searched. Takes `from` (0) and `chars` (8000).
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_documents_collection_name_text"];
         put?: never;
         post?: never;
@@ -804,7 +1074,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * What was served since when, newest first.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_revisions"];
         put?: never;
         post?: never;
@@ -821,7 +1094,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Its files, without secrets, and their problems.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_revisions_revision"];
         put?: never;
         post?: never;
@@ -838,7 +1114,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * What differs from it to another revision.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_api_crew_revisions_revision_diff"];
         put?: never;
         post?: never;
@@ -857,7 +1136,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * Write its files, as a new revision.
+         * @description Needs the scope `admin`.
+         */
         post: operations["post_api_crew_revisions_revision_rollback"];
         delete?: never;
         options?: never;
@@ -872,9 +1154,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `admin`. */
+        /**
+         * The files that the crew reads, without the secrets in them.
+         * @description `base` is what a PUT gives back.
+         *
+         *     Needs the scope `admin`.
+         */
         get: operations["get_api_crew_files"];
-        /** @description Needs the scope `admin`. */
+        /**
+         * Write files as a whole, and serve new runs with them.
+         * @description Needs the scope `admin`.
+         */
         put: operations["put_api_crew_files"];
         post?: never;
         delete?: never;
@@ -892,7 +1182,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * What files that are not written would come to.
+         * @description Needs the scope `admin`.
+         */
         post: operations["post_api_crew_files_check"];
         delete?: never;
         options?: never;
@@ -909,7 +1202,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * What stands at a place, as Markdown.
+         * @description Needs the scope `admin`.
+         */
         post: operations["post_api_crew_files_hover"];
         delete?: never;
         options?: never;
@@ -926,7 +1222,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * What may be written at a place.
+         * @description Needs the scope `admin`.
+         */
         post: operations["post_api_crew_files_completion"];
         delete?: never;
         options?: never;
@@ -943,7 +1242,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * Play the rehearsals with files that are not written.
+         * @description In processes beside the server; no model is called.
+         *
+         *     Needs the scope `admin`.
+         */
         post: operations["post_api_crew_files_rehearsals"];
         delete?: never;
         options?: never;
@@ -960,7 +1264,13 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `hook`. */
+        /**
+         * Start a run as the hook says; 202 with its address.
+         * @description Takes what the hook's `kind` sends. The same matter again answers with the run that it started;
+         *     alerts that are resolved start none: 200.
+         *
+         *     Needs the scope `hook`.
+         */
         post: operations["post_api_crew_hooks_name"];
         delete?: never;
         options?: never;
@@ -975,7 +1285,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * Sums of what calls of models have cost, the dearest first.
+         * @description Without the scope `admin`, of the caller's own user and token alone.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_costs"];
         put?: never;
         post?: never;
@@ -992,7 +1307,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The pots of the present periods, the fullest first.
+         * @description Without the scope `admin`, only pots of the caller's own user and token.
+         *
+         *     Needs the scope `read`.
+         */
         get: operations["get_api_crew_budgets"];
         put?: never;
         post?: never;
@@ -1011,7 +1331,12 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Needs the scope `admin`. */
+        /**
+         * Add to a pot, until its period is over.
+         * @description `-` names the only pot of a budget of the crew.
+         *
+         *     Needs the scope `admin`.
+         */
         post: operations["post_api_crew_budgets_name_pot"];
         delete?: never;
         options?: never;
@@ -1026,7 +1351,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `answer`. */
+        /**
+         * The approvals that outlive their run, newest first.
+         * @description Needs the scope `answer`.
+         */
         get: operations["get_api_crew_grants"];
         put?: never;
         post?: never;
@@ -1046,7 +1374,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Needs the scope `answer`. */
+        /**
+         * End one; 204.
+         * @description Needs the scope `answer`.
+         */
         delete: operations["delete_api_crew_grants_grant_id"];
         options?: never;
         head?: never;
@@ -1060,6 +1391,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** Whether the process answers. */
         get: operations["get_health"];
         put?: never;
         post?: never;
@@ -1076,6 +1408,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** Whether runs can be started; else 503. */
         get: operations["get_ready"];
         put?: never;
         post?: never;
@@ -1092,7 +1425,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * The metrics as Prometheus text, or with `format=json` as JSON.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1109,7 +1445,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Needs the scope `read`. */
+        /**
+         * This API, as OpenAPI 3.1.
+         * @description Needs the scope `read`.
+         */
         get: operations["get_openapi_json"];
         put?: never;
         post?: never;

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from server.http.bodies import WHOLE, Body, Text
 
@@ -11,7 +11,19 @@ MAX_FILES_BYTES = 2_000_000
 MIN_WHY, MAX_WHY = 3, 500
 FileName = Annotated[str, Field(min_length=1, max_length=200)]
 Revision = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-Why = Annotated[Text, Field(min_length=MIN_WHY, max_length=MAX_WHY)]
+
+
+def _without_blanks(text: str) -> str:
+    """Return a reason without blanks around it; raises ValueError where that is none."""
+    kept = text.strip()
+    if len(kept) < MIN_WHY:
+        raise ValueError(f"must say why, in {MIN_WHY} characters at least")
+    return kept
+
+
+Why = Annotated[
+    Text, Field(min_length=MIN_WHY, max_length=MAX_WHY), AfterValidator(_without_blanks)
+]
 
 
 class FilesBody(Body):

@@ -6,7 +6,8 @@ from pydantic import Field, Strict
 
 from crew.journal.events import RunStatus
 from crew.journal.query import ID, MAX_USER_ID, SourceKind
-from server.http.bodies import TIME, WHOLE, Body
+from crew.journal.records.listing import TIME
+from server.http.bodies import WHOLE, Body
 
 # as in the parameters of GET /api/crew/runs
 NO_NUL = r"^[^\x00]+$"
