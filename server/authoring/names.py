@@ -1,10 +1,11 @@
 """Agents, groups, signals, tools, providers, models: where each is made, and where it is used."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.prompt import VARIABLE, parse_output_name
 from crew.config.files.document import Document, YamlPath
 from crew.routing.signals import Signal
 from server.authoring.folders import CrewView
@@ -12,6 +13,8 @@ from server.authoring.places import token_of
 from server.authoring.shapes import file_kind
 
 NameKind = Literal["agent", "group", "signal", "tool", "provider", "model"]
+# stands for what a case gives
+CASE_VARIABLE = re.compile(r"<<\s*(\w+)\s*>>")
 ANY = "*"
 ITEM = 0
 # of each kind of file: a path with `*` for any key and 0 for any place, whether the key is meant,
@@ -89,10 +92,19 @@ PATTERNS: dict[str, tuple[Pattern, ...]] = {
         (("routing", "parallel_groups", ANY, "next_agent"), False, "agent", False),
         (("routing", "agent_behaviors", ANY, "on_wait_timeout"), False, "agent", False),
         (("budgets", ANY, "agents", ITEM), False, "agent", False),
+        (("budgets", ANY, "models", ITEM), False, "model", False),
+        (("budgets", ANY, "then", "model"), False, "model", False),
+        (("context", "blocks", ITEM, "of", ITEM), False, "agent", False),
+        (("memory", "core", ANY, "from", "agent"), False, "agent", False),
+        (("hooks", ANY, "agent"), False, "agent", False),
+        (("schedules", ANY, "agent"), False, "agent", False),
+        (("helpers", ANY, "model"), False, "model", False),
+        (("helpers", ANY, "provider"), False, "provider", False),
         (("routing", "parallel_groups", ANY), True, "group", True),
         (("routing", "parallel_groups", ANY, "agents", ITEM), False, "agent", False),
         (("routing", "signals", ANY, ITEM, "signal"), False, "signal", True),
         (("settings", "client_start_agents", ITEM), False, "agent", False),
+        (("settings", "client_models", ITEM), False, "model", False),
         (("providers", ANY), True, "provider", True),
         (("models", ANY), True, "model", True),
         (("models", ANY, "provider"), False, "provider", False),
@@ -106,6 +118,12 @@ PATTERNS: dict[str, tuple[Pattern, ...]] = {
     "agent": (
         (("id",), False, "agent", True),
         (("handoff_targets", ITEM), False, "agent", False),
+        (("on_invalid",), False, "agent", False),
+        (("plan", "workers", ITEM), False, "agent", False),
+        (("plan", "then"), False, "agent", False),
+        (("context", "blocks", ITEM, "of", ITEM), False, "agent", False),
+        (("primary", "provider"), False, "provider", False),
+        (("primary", "model"), False, "model", False),
         (("tools", ITEM), False, "tool", False),
         (("provider",), False, "provider", False),
         (("model",), False, "model", False),
@@ -176,6 +194,44 @@ def names_of(view: CrewView, documents: Mapping[str, Document] | None = None) ->
                     role: NameKind = "group" if is_group else named
                     yield Named(role, name, file, token.line, token.column, is_made)
     yield from _signals_in_texts(view, documents)
+    for file, document in documents.items():
+        if file_kind(file) == "agent":
+            yield from _agents_in_prompt(document, file, agents)
+        elif file_kind(file) == "rehearsal":
+            yield from _agents_in_cases(document, file, agents)
+
+
+def _agents_in_prompt(document: Document, file: str, agents: Container[str]) -> Iterator[Named]:
+    """Yield agents that variables name, such as `{{output.desk.topic}}`."""
+    for number, line in enumerate(document.text.splitlines(), 1):
+        for found in VARIABLE.finditer(line):
+            output = parse_output_name(found[1])
+            if output is not None and output[0] in agents:
+                column = found.start(1) + found[1].index(output[0]) + 1
+                yield Named("agent", output[0], file, number, column)
+
+
+def _agents_in_cases(document: Document, file: str, agents: Container[str]) -> Iterator[Named]:
+    """Yield agents that cases give a variable which stands where an agent is named."""
+    lines = document.text.splitlines()
+    places = [(path, True) for path in document.keys] + [(path, False) for path in document.values]
+    given: set[tuple[str | int, str]] = set()
+    for path, is_key in places:
+        if len(path) > 1 and role_of("rehearsal", path, is_key=is_key) == "agent":
+            token = token_of(document, path, lines, is_key=is_key)
+            if token is not None and (found := CASE_VARIABLE.fullmatch(token.text)) is not None:
+                given.add((path[1], found[1]))
+    for path, is_key in places:
+        match path:
+            case ("rehearsals", number, "cases", int(), str(name)):
+                pass
+            case ("rehearsals", number, "cases", "each", str(name), int()):
+                pass
+            case _:
+                continue
+        token = None if is_key else token_of(document, path, lines, is_key=False)
+        if token is not None and (number, name) in given and token.text in agents:
+            yield Named("agent", token.text, file, token.line, token.column)
 
 
 def _signals_in_texts(view: CrewView, documents: Mapping[str, Document]) -> Iterator[Named]:

@@ -1,5 +1,6 @@
 """What an editor may ask of the language server, and what it is answered by `features`."""
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -252,11 +253,18 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
 )
 
 
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, JsonRpcInvalidParams)
+
+
 def make_server(target: Target | None = None) -> CrewLanguageServer:
     """Make a language server; it starts with `start_io` or `start_tcp`.
 
     `target`: the server with the runs of agents.
     """
+    # what is refused is said to the editor, and is no mistake that needs a traceback
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
     server = CrewLanguageServer(target)
     for method, answer, options in FEATURES:
         server.feature(method, options)(answer)

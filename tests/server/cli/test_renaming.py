@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from server.authoring.folders import view_crew
-from server.authoring.names import names_of
-from server.authoring.renaming import RenameRefused, rename
-from tests.support.crews import write_crew
+from server.authoring.names import Named, names_of
+from server.authoring.renaming import RenameRefused, Renaming, rename
+from tests.support.crews import copy_example, write_crew
+from tests.support.logs_of_runs import EXAMPLES
 
 REHEARSALS = """
 defaults: { says: { b: [bye] } }
@@ -59,3 +60,33 @@ def test_a_name_in_every_place(tmp_path: Path):
     (folder / "agents" / "front.yml").write_text("id: other\nname: x\nrole: y\n")
     with pytest.raises(RenameRefused, match="already"):
         rename(view_crew(folder, {}), agent, "front")
+
+
+def written(folder: Path, made: Renaming) -> None:
+    """Write a renaming to the files, as an editor does."""
+    for name in {edit.file for edit in made.edits}:
+        lines = (folder / name).read_text().splitlines(keepends=True)
+        edits = [edit for edit in made.edits if edit.file == name]
+        for edit in sorted(edits, key=lambda one: (one.line, one.column), reverse=True):
+            line = lines[edit.line - 1]
+            lines[edit.line - 1] = line[: edit.column - 1] + edit.text + line[edit.end - 1 :]
+        (folder / name).write_text("".join(lines))
+    if made.moved is not None:
+        (folder / made.moved[0]).rename(folder / made.moved[1])
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_each_agent_of_each_example(tmp_path: Path, example: str):
+    """Plans, blocks of contexts, variables of prompts, cases of rehearsals: nothing is forgotten."""
+    folder = copy_example(example, tmp_path)
+    for agent in list(view_crew(folder, {}).checked.files.agent_files):
+        named = Named("agent", agent, f"agents/{agent}.yaml", 1, 1)
+        written(folder, rename(view_crew(folder, {}), named, f"{agent}_next"))
+    view = view_crew(folder, {})
+    assert [one for one in view.problems if one.code != "tool-import"] == []
+    for path in folder.rglob("*.yaml"):
+        text = path.read_text()
+        for agent in view.checked.files.agent_files:
+            old = agent.removesuffix("_next")
+            assert f"output.{old}." not in text
+            assert f"[{old}]" not in text
