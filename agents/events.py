@@ -38,6 +38,8 @@ class AgentDelta:
     text: str
     # it is of what the model thinks before it answers (`settings.show_thinking`)
     is_thinking: bool = False
+    # the first one of a request: what was written before for the same answer is not part of it
+    begins: bool = False
     # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
     within: str = ""

@@ -50,9 +50,9 @@ class MaskedEvents:
 
     def __init__(self, secrets: Secrets, emit: Emit) -> None:
         self._secrets, self._emit = secrets, emit
-        # of each agent that is writing, of what it thinks and of its answer: the text, and its
-        # newest piece
-        self._streams: dict[tuple[str, str, str, bool], tuple[MaskedStream, AgentDelta]] = {}
+        # of each agent that is writing, of what it thinks and of its answer: the text, its newest
+        # piece, and whether nothing of it was emitted
+        self._streams: dict[tuple[str, str, str, bool], tuple[MaskedStream, AgentDelta, bool]] = {}
 
     def of_part(self, task: str, within: str) -> EmitTurnEvent:
         """Return what emits the events of an agent that works on a task, or as a tool."""
@@ -70,10 +70,13 @@ class MaskedEvents:
             case AgentDelta():
                 key = event.agent_id, event.task, event.within, event.is_thinking
                 known = self._streams.get(key)
-                stream = known[0] if known is not None else MaskedStream(self._secrets)
-                self._streams[key] = stream, event
-                if text := stream.add(event.text):
-                    await self._emit(event if text == event.text else replace(event, text=text))
+                stream, _, begins = known or (MaskedStream(self._secrets), event, True)
+                text = stream.add(event.text)
+                # as long as nothing is emitted, what comes next begins the text
+                self._streams[key] = stream, event, begins and not text
+                if text:
+                    is_same = text == event.text and not begins
+                    await self._emit(event if is_same else replace(event, text=text, begins=begins))
             case ModelCalled():
                 # its text, if it wrote any, is whole
                 for is_thinking in (True, False) if self._streams else ():
@@ -81,7 +84,7 @@ class MaskedEvents:
                         (event.agent_id, event.task, event.within, is_thinking), None
                     )
                     if written is not None and (text := written[0].rest()):
-                        await self._emit(replace(written[1], text=text))
+                        await self._emit(replace(written[1], text=text, begins=written[2]))
                 await self._emit(event)
             case _:
                 await self._emit(_masked(event, self._secrets))

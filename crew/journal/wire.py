@@ -122,21 +122,30 @@ def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     """Return a piece of text, of which there are more than of all other events."""
     type_ = "agent_thinking" if event.is_thinking else "agent_delta"
     who = event.agent_id, event.agent, event.group, event.task, event.within
-    metadata, head, tail = _around(type_, run_id, *who)
+    metadata, head, tail = _around(type_, run_id, *who, begins=event.begins)
     encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
     return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
 
 
 @lru_cache(maxsize=1000)
 def _around(
-    type_: str, run_id: str, agent_id: str, agent: str, group: str | None, task: str, within: str
+    type_: str,
+    run_id: str,
+    agent_id: str,
+    agent: str,
+    group: str | None,
+    task: str,
+    within: str,
+    *,
+    begins: bool,
 ) -> tuple[Mapping[str, Any], str, str]:
     """Return what all pieces of an agent's text in a run have.
 
     Metadata, and the JSON around the text.
     """
-    metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
+    metadata: dict[str, Any] = {"run_id": run_id, "agent_id": agent_id, "group": group}
     metadata |= _part(task, within)
+    metadata |= {"begins": True} if begins else {}
     head = f'{{"type":"{type_}","agent":{to_json(agent).decode()},"content":'
     return metadata, head, f'"metadata":{to_json(metadata).decode()}}}'
 

@@ -85,6 +85,8 @@ export class Talk {
       written.text = document.createTextNode("");
       written.body.replaceWith(element("p", { className: "writing" }, written.text));
     }
+    // a request that is made again begins its text anew
+    if (data.begins) written.text.data = "";
     written.text.data += event.content;
   }
 
@@ -97,6 +99,7 @@ export class Talk {
       written.folded = element("details", { className: "thoughts" }, element("summary", {}, t("What it thinks")), text);
       written.item.querySelector("header").after(written.folded);
     }
+    if (data.begins) written.thoughts.data = "";
     written.thoughts.data += event.content;
   }
 

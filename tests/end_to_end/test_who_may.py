@@ -188,7 +188,7 @@ def test_a_ticket_for_a_run_starts_none(server: ServerProcess):
         assert http.get("/api/crew/stream", params=answer).status_code == 400
         body = {"run_id": pays, "decision": "approve"}
         decided = http.post("/api/crew/run", params={"ticket": made["ticket"]}, json=body)
-        assert decided.status_code == 401
+        assert decided.status_code == 403
         answer = {"q": "x", "run_id": run_id, **ticket}
         answered = sse(http.get("/api/crew/stream", params=answer).text)
         assert [one["type"] for one in answered][:2] == ["start", "answered"]

@@ -280,6 +280,8 @@ class DeltaMetadata(TypedDict):
     run_id: str
     agent_id: str
     group: str | None
+    # the first one of a request: what came before for the same answer is not part of it
+    begins: NotRequired[Literal[True]]
     task: NotRequired[str]
     call: NotRequired[str]
 

@@ -252,6 +252,8 @@ def test_tickets_that_fail_and_end(browser: Browser, tmp_path: Path):
         )
         say(page, "and again")
         expect(log.locator("li.me")).to_have_count(2)
+        # of the second question; that of the first one is there already
+        expect(log.locator("li.crew")).to_have_count(2)
         expect(log.locator("li.crew").last).to_contain_text("done")
         assert shop.tickets > before
 

@@ -2445,6 +2445,11 @@ export interface components {
             agent_id: string;
             /** Group */
             group: string | null;
+            /**
+             * Begins
+             * @constant
+             */
+            begins?: true;
             /** Task */
             task?: string;
             /** Call */

@@ -435,6 +435,8 @@ class Shown {
       one.written = document.createTextNode("");
       one.text.replaceWith((one.text = element("p", { className: "writing" }, one.written)));
     }
+    // a request that is made again, by another process too, begins its text anew
+    if (data.begins) one.written.data = "";
     one.written.data += visible(event.content);
   }
 
