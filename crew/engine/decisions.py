@@ -123,7 +123,7 @@ def _wrong_amount(one: CallDecision, asked: PendingCall) -> str | None:
     except ArgumentsError as error:
         return f"{error}; {example}" if given else f"say how much more may be used: {example}"
     if not any(given.get(name) for name in ("usd", "tokens", "model", "again")):
-        return f'say how much more may be used: {example}; or {{"again": true}}'
+        return f"say how much more may be used: {example}"
     return None
 
 

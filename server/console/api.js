@@ -10,9 +10,21 @@ const RETRY_SECONDS = 2;
 // where nobody sees the page: browsers do not let it look more often
 const HIDDEN_MILLIS = 60_000;
 
+// whether the last request had no answer; a change of that is an event of the document, `lost`
+let isLost = false;
+function say(lost) {
+  if (lost === isLost) return;
+  isLost = lost;
+  document.dispatchEvent(new CustomEvent("lost", { detail: lost }));
+}
+
 // the server asks for a token where it has forgotten who this is
 async function fetched(...given) {
-  const answer = await fetch(...given);
+  const answer = await fetch(...given).catch((error) => {
+    if (error instanceof TypeError) say(true);
+    throw error;
+  });
+  say(false);
   if (answer.status === 401) location.reload();
   return answer;
 }

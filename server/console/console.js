@@ -27,6 +27,7 @@ let crew = { name: "crew", agents: [] };
 let waits = new Set(); // the pauses that wait: of a run, each is another one
 let looked = false;
 let name = "";
+let failed = false; // the page could not be shown
 
 // each with what its address may say; null: the page says itself what it does not know
 const PAGES = [
@@ -65,8 +66,10 @@ async function show(moved = false) {
     $("view").replaceChildren(...unknownIn(given, known, node), node);
     // who uses the keyboard goes on in the new page
     if (moved) $("view").focus();
+    failed = false;
   } catch (error) {
     if (signal.aborted) return;
+    failed = true;
     const text = error.status === 404 ? t("This is not there.") : error.message;
     $("view").replaceChildren(element("p", { className: "error", role: "alert" }, text));
   }
@@ -151,6 +154,13 @@ document.addEventListener("click", (click) => {
   go(target.getAttribute("href"));
 });
 window.onpopstate = () => show(true);
+
+// what the page shows stays, with what is typed; one that could not be shown is asked for again
+document.addEventListener("lost", ({ detail: isLost }) => {
+  $("lost").hidden = !isLost;
+  $("lost").textContent = isLost ? t("The server does not answer. The page shows what it had, and asks again.") : "";
+  if (!isLost && failed) show();
+});
 
 for (const one of document.querySelectorAll("[data-t]")) one.textContent = t(one.textContent);
 $("keys").setAttribute("aria-label", t("Keys and display"));

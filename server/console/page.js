@@ -66,12 +66,41 @@ export const age = (time) => seconds(Math.max(0, (Date.now() - new Date(time)) /
 
 const zone = isUtc ? { timeZone: "UTC" } : {};
 
-// the exact time, with its zone, stands in the title
+const RELATIVE = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const RENEW_MILLIS = 20_000;
+
+// how far a time is from now, in words
+function relative(time) {
+  const apart = (new Date(time) - Date.now()) / 1000;
+  const [unit, length] = UNITS.find(([, least]) => Math.abs(apart) >= least) ?? UNITS.at(-1);
+  return RELATIVE.format(Math.trunc(apart / length), unit);
+}
+
+// the exact time, with its zone, stands in the title; who has chosen UTC reads that
 export function clock(time) {
   const at = new Date(time);
   const exact = at.toLocaleString(locale, { dateStyle: "full", timeStyle: "long", ...zone });
-  const shown = at.toLocaleString(locale, { dateStyle: "short", timeStyle: "medium", ...zone });
-  return element("time", { dateTime: time, title: exact }, isUtc ? `${shown} UTC` : shown);
+  if (!isUtc) return element("time", { dateTime: time, title: exact, className: "relative" }, relative(time));
+  return element("time", { dateTime: time, title: exact }, `${at.toLocaleString(locale, { dateStyle: "short", timeStyle: "medium", ...zone })} UTC`);
+}
+
+setInterval(() => {
+  for (const one of document.querySelectorAll("time.relative")) one.textContent = relative(one.dateTime);
+}, RENEW_MILLIS);
+
+/** A table that is a list of cards where the page is narrow: each cell says of which column it is. */
+export function cards(table) {
+  const label = () => {
+    const names = [...table.tHead.rows[0].cells].map((one) => one.textContent);
+    for (const row of table.querySelectorAll(":scope > :is(tbody, tfoot) > tr")) {
+      for (const cell of row.cells) if (cell.colSpan === 1) cell.dataset.label = names[cell.cellIndex] ?? "";
+    }
+  };
+  label();
+  for (const body of table.tBodies) new MutationObserver(label).observe(body, { childList: true });
+  table.classList.add("cards");
+  return element("div", { className: "wide", tabIndex: 0 }, table);
 }
 
 // what calls have cost: a lower bound where a price is not known; nothing where they cost nothing

@@ -5,6 +5,7 @@ const VIETNAMESE = {
   "how it ended": "kết thúc vì", "cost over, in USD": "chi phí trên (USD)", "Cancel what matches": "Huỷ những gì khớp", "End so many runs": "Kết thúc số lượt chạy này",
   "The address says what is not known here, and is left out": "Địa chỉ có điều không biết ở đây nên được bỏ qua",
   "Leave the answer that you have begun?": "Bỏ câu trả lời đang viết dở?",
+  "The server does not answer. The page shows what it had, and asks again.": "Máy chủ không trả lời. Trang vẫn hiện những gì đã có và sẽ hỏi lại.",
   taken: "đã đi qua", "Show all": "Hiện tất cả",
   "Delete what matches": "Xoá những gì khớp", "Delete so many runs, with all that is of them": "Xoá số lượt chạy này cùng mọi thứ của chúng",
   "This crew has no tools: tools.yaml names some.": "Đội này không có công cụ: hãy khai báo trong tools.yaml.", "Calls since": "Lệnh gọi từ", "not all were counted": "chưa đếm hết", "What each may do": "Mỗi công cụ được làm gì",

@@ -1,7 +1,7 @@
 // Who did what, newest first.
 
 import { get } from "../api.js";
-import { clock, element, link, visible } from "../page.js";
+import { cards, clock, element, link, visible } from "../page.js";
 import { t } from "../words.js";
 
 const ACTIONS = ["start", "answer", "cancel", "retry", "fork", "delete", "reload", "edit", "rollback", "budget", "revoke", "memory", "export", "erase", "document", "refused", "wrong_token"];
@@ -29,7 +29,7 @@ export async function auditPage({ signal, title }) {
   await fill().catch(wrong);
   const head = [t("time"), t("action"), t("who"), t("run"), t("what")].map((word) => element("th", { scope: "col" }, word));
   const filters = element("form", { className: "filters", role: "search", onsubmit: () => false }, action, run);
-  return element("div", { className: "audit" }, filters, element("div", { className: "wide", tabIndex: 0 }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), list)));
+  return element("div", { className: "audit" }, filters, cards(element("table", {}, element("thead", {}, element("tr", {}, ...head)), list)));
 }
 
 function row(one) {

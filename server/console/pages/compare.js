@@ -1,7 +1,7 @@
 // Two runs side by side, step by step.
 
 import { get } from "../api.js";
-import { chip, clock, element, link, seconds, spent, visible } from "../page.js";
+import { cards, chip, clock, element, link, seconds, spent, visible } from "../page.js";
 import { locale, t } from "../words.js";
 
 const signed = (value, text) => `${value > 0 ? "+" : value < 0 ? "−" : "±"}${text(Math.abs(value))}`;
@@ -46,5 +46,5 @@ function shown({ runs, apart, same_revision: same, first, steps }) {
     return element("tr", { className: pair.same ? "" : "differs" }, mark, cell(pair.a), b);
   });
   const table = element("table", {}, element("thead", {}, element("tr", {}, element("th"), ...heads)), element("tbody", {}, ...body));
-  return [...facts.map((text) => element("p", {}, text)), element("div", { className: "wide", tabIndex: 0 }, table)];
+  return [...facts.map((text) => element("p", {}, text)), cards(table)];
 }

@@ -5,7 +5,7 @@ import { askingCard } from "../asking.js";
 import { attachedTo, ImageField } from "../attached.js";
 import { markdown } from "../shared/markdown.js";
 import { collection } from "./documents.js";
-import { button, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
+import { button, cards, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
 import { t } from "../words.js";
 
 const LIMIT = 50;
@@ -57,7 +57,7 @@ export async function conversationsPage({ signal, go, title }) {
   const head = [t("conversation"), t("status"), t("used"), t("exchanges")].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", { className: "conversations" }, element("thead", {}, element("tr", {}, ...head)), list);
   const filters = element("form", { className: "filters", role: "search", onsubmit: () => false }, search, user);
-  return element("div", {}, element("div", { className: "buttons" }, begin), filters, element("div", { className: "wide", tabIndex: 0 }, table), more);
+  return element("div", {}, element("div", { className: "buttons" }, begin), filters, cards(table), more);
 }
 
 function row(one, user) {

@@ -1,7 +1,7 @@
 // What calls of models have cost, and how full the pots of budgets are.
 
 import { get } from "../api.js";
-import { clock, element, money, visible } from "../page.js";
+import { cards, clock, element, money, visible } from "../page.js";
 import { locale, t } from "../words.js";
 
 const KEYS = ["day", "agent,model", "user", "token", "conversation"];
@@ -12,7 +12,7 @@ export async function costsPage({ signal, title }) {
   const given = new URLSearchParams(location.search);
   const by = choice("by", t("by"), KEYS.map((key) => [key, key.split(",").map(t).join(", ")]), given.get("by") ?? "day");
   const since = choice("since", t("since"), Object.entries(TIMES).map(([key, words]) => [key, t(words)]), given.get("since") ?? "7d");
-  const table = element("div", { className: "scrolls" });
+  const table = element("div");
   const pots = element("section", { ariaLabel: t("Budgets") });
 
   async function fill() {
@@ -43,7 +43,7 @@ function tableOf({ rows, total }, keys) {
   const amounts = (one) => [number(one.calls), number(one.usage.input), number(one.usage.output), money(one.cost) || "$0"];
   const body = rows.map((one) => row([...keys.map((key) => visible(one[key] || "-")), ...amounts(one)]));
   const sum = row([t("in all"), ...keys.slice(1).map(() => ""), ...amounts(total)]);
-  return element("table", {}, element("thead", {}, row(names, "th")), element("tbody", {}, ...body), element("tfoot", {}, sum));
+  return cards(element("table", {}, element("thead", {}, row(names, "th")), element("tbody", {}, ...body), element("tfoot", {}, sum)));
 }
 
 // a pot: each of its limits with a mark, and when there is room again

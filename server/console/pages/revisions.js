@@ -1,7 +1,7 @@
 // What was served since when, by whom and why; what differs since then, and the way back.
 
 import { get, post } from "../api.js";
-import { button, clock, element, visible } from "../page.js";
+import { button, cards, clock, element, visible } from "../page.js";
 import { t } from "../words.js";
 
 const LIMIT = 50;
@@ -18,7 +18,7 @@ export async function revisionsPage({ signal, title }) {
   const wanted = new URLSearchParams(location.search).get("r");
   const chosen = revisions.find((one) => String(one.number) === wanted);
   if (chosen) open(chosen);
-  return element("div", { className: "revisions" }, element("div", { className: "wide", tabIndex: 0 }, table), place);
+  return element("div", { className: "revisions" }, cards(table), place);
 }
 
 function row(one, open) {

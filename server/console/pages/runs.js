@@ -1,7 +1,7 @@
 // All runs, newest first, searched and filtered; and the place where one is started.
 
 import { every, get, start } from "../api.js";
-import { button, element, leftOut, money, seconds, sendOnEnter } from "../page.js";
+import { button, cards, element, leftOut, money, seconds, sendOnEnter } from "../page.js";
 import { columnsOf, rowOf } from "../runs/columns.js";
 import { actsOf, filtersOf, viewsOf } from "../runs/filters.js";
 import { locale, t } from "../words.js";
@@ -96,7 +96,7 @@ export async function runsPage({ signal, go, title, crew }) {
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
   const table = element("table", { className: "runs" }, head, list);
   const acts = actsOf(filters, () => go(location.pathname + location.search));
-  return element("div", {}, askForm(go), filters.node, ...leftOut(filters.unknown), element("div", { className: "buttons views" }, ...viewsOf(go), columns.node), sums, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more, ...acts));
+  return element("div", {}, askForm(go), filters.node, ...leftOut(filters.unknown), element("div", { className: "buttons views" }, ...viewsOf(go), columns.node), sums, cards(table), element("div", { className: "buttons" }, more, ...acts));
 }
 
 // what all runs of the filter come to

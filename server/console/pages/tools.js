@@ -1,7 +1,7 @@
 // The crew's tools: what each may do, how it was used lately, and which of its calls need no person any more.
 
 import { call, get } from "../api.js";
-import { button, clock, element, seconds, visible } from "../page.js";
+import { button, cards, clock, element, seconds, visible } from "../page.js";
 import { t } from "../words.js";
 
 export async function toolsPage({ signal, title }) {
@@ -12,7 +12,7 @@ export async function toolsPage({ signal, title }) {
   const head = ["tool", "kind", "effect", "asks a person", "agents", "calls", "failed", "95 %"].map((word) => element("th", { scope: "col" }, t(word)));
   const rows = found.tools.map(row);
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
-  return element("div", { className: "tools-page" }, since, element("div", { className: "wide", tabIndex: 0 }, table), ...reach(found.tools), ...approved(grants));
+  return element("div", { className: "tools-page" }, since, cards(table), ...reach(found.tools), ...approved(grants));
 }
 
 function row(one) {

@@ -31,7 +31,7 @@ def test_a_full_budget_is_raised_in_the_inbox(browser: Browser, tmp_path: Path):
         page.screenshot(path=tmp_path / "budget.png", full_page=True)
         approve = card.get_by_role("button", name="approve")
         approve.click()
-        expect(card.get_by_role("alert")).to_contain_text("usd")
+        expect(card.get_by_role("alert")).to_contain_text("tokens")
         tokens = card.get_by_label("Tokens more")
         tokens.fill("0")
         approve.click()

@@ -85,12 +85,20 @@ def test_a_thumb_answers(browser: Browser, server: ServerProcess):
         assert box["height"] >= 44
         button.tap()
         expect(cards).to_have_count(1)
-        # the small print of a run is folded, and each head stands over its column
+        # the small print of a run is folded; each is a card, and its cells say what they are
         page.get_by_role("link", name="Runs").tap()
         expect(page.locator(".runs .folded").first).to_contain_text("tokens")
+        card = page.locator("table.runs tbody tr").first
+        assert card.evaluate("(row) => getComputedStyle(row).display") == "block"
+        label = "(row) => getComputedStyle(row.querySelector('td.started'), '::before').content"
+        assert "started" in card.evaluate(label)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        # where there is room, each head stands over its column
+        page.set_viewport_size({"width": 700, "height": 800})
         heads, cells = page.evaluate(COLUMNS)
         assert heads == cells
         assert len(heads) > 1
+        page.set_viewport_size({"width": 390, "height": 844})
         page.get_by_role("link", name="Inbox").tap()
         until_status(server, first, "completed")
         expect(cards.locator("strong")).to_have_text("which")
