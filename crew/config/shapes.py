@@ -181,6 +181,8 @@ def expectation(detail: ErrorDetails, path: YamlPath) -> str:
             return f"{text}; write one name, without brackets"
         return f"{text}; put quotes around a text in [brackets]"
     if kind == "list_type" and isinstance(given, str):
+        if given.startswith("-"):
+            return f"{text}; write a space behind each -"
         is_short = NAMES.fullmatch(given) or WITH_UNIT.fullmatch(given)
         return f"{text}; write [{given}]" if is_short else text
     if isinstance(given, str) and WITH_UNIT.fullmatch(given):

@@ -14,6 +14,11 @@ ODD_PLACE = re.compile(
 )
 # a key of ours with its value right behind the colon; not the beginning of an address
 NO_SPACE = re.compile(r"^ *(?:- +)*([A-Za-z_][\w-]*):(?=[^\s:/])")
+# an item of a list without a space behind its dash; not a number, and not the mark of a document
+NO_DASH_SPACE = re.compile(r"^ *-(?=[^\s\-.\d])")
+# a key with its value, which has no further lines; and a key
+WITH_VALUE = re.compile(r"^ *(?:- +)*(?P<key>[A-Za-z_][\w-]*) *: +[^\s|>#&!]")
+ONLY_KEY = re.compile(r"^ *[A-Za-z_][\w-]* *(?=:(?:\s|$))")
 # lines before a mistake that are looked at
 MAX_LINES = 50
 Found = tuple[int, int, str]
@@ -46,3 +51,30 @@ def missing_space(lines: Sequence[str], line: int) -> Found | None:
             text = f"a space is missing behind {found[1]}:"
             return number, found.end() + 1, f"{text} write `{found[1]}: {written[found.end() :]}`"
     return None
+
+
+def missing_dash_space(lines: Sequence[str], line: int) -> Found | None:
+    """Find an item without a space behind its dash, on a line."""
+    written = lines[line - 1] if 0 < line <= len(lines) else ""
+    if (found := NO_DASH_SPACE.match(written)) is None:
+        return None
+    text = f"a space is missing behind -: write `- {written[found.end() :].rstrip()}`"
+    return line, found.end() + 1, text
+
+
+def deeper_key(lines: Sequence[str], line: int, column: int) -> Found | None:
+    """Find a key that is indented more than the one above it, which has its value.
+
+    `column`: of the colon at which the parser stops.
+    """
+    written = lines[line - 1] if 0 < line <= len(lines) else ""
+    found = ONLY_KEY.match(written)
+    above = [one for one in lines[: max(0, line - 1)] if one.strip() and one.strip()[0] != "#"]
+    before = WITH_VALUE.match(above[-1]) if above else None
+    if found is None or before is None or found.end() + 1 != column:
+        return None
+    indent, wanted = len(written) - len(written.lstrip()), before.start("key")
+    if indent <= wanted:
+        return None
+    text = f"{before['key']} has its value already, so nothing can stand below it"
+    return line, indent + 1, f"{text}: begin this line right under {before['key']}"

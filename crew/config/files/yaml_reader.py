@@ -1,14 +1,14 @@
 """One YAML text -> plain data with the place of every key and value; safe on any input."""
 
 import codecs
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from crew.config.files.document import Document, YamlPath
-from crew.config.files.spacing import ODD_SPACE, Found, missing_space, odd_space, use_a_space
+from crew.config.files.spacing import ODD_SPACE, use_a_space
+from crew.config.files.syntax import explain_syntax
 from crew.config.problems import ProblemCode, RelatedPlace
 from tools.schemas.yaml_shape import Plain
 
@@ -22,13 +22,8 @@ TAGS = frozenset(
     for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
 )
 # what the parser notices only behind the mistake
-KEY_MISTAKES = ("mapping values are not allowed", "could not find expected ':'")
-FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
 # a limit of libyaml's own (1,000, since PyYAML 6.0.4); it reads ahead of our check
 NESTED_TOO_DEEP = "exceeded maximum nesting depth"
-GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
-# a value that YAML takes for a mapping, a list, an alias or a quoted text, and that goes on
-STARTS_BADLY = re.compile(r":\s+([{\[*&'\"])")
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -109,28 +104,8 @@ def _refuse_syntax(document: Document, error: yaml.YAMLError) -> Document:
     if error.problem == NESTED_TOO_DEEP:
         too_deep = _too_deep(mark)
         return document.refuse(*too_deep.place, too_deep.code, str(too_deep))
-    # found where it begins: a quote or bracket that is never closed, a key without ':'
-    is_later = error.problem is not None and any(text in error.problem for text in FOUND_LATER)
-    if is_later or _is_unclosed(error):
-        mark = error.context_mark or mark
-    line, column = _place(mark)
-    if (found := _find_spacing(error, document.text)) is not None:
-        line, column, text = found
-    else:
-        text = _explain_syntax(error, document.text, line, column)
+    line, column, text = explain_syntax(error, document.text)
     return document.refuse(line, column, "syntax", text)
-
-
-def _find_spacing(error: yaml.MarkedYAMLError, text: str) -> Found | None:
-    """Find a space that is missing, or none to YAML, where that is why the parser stops."""
-    mark = error.problem_mark or error.context_mark
-    lines = text.splitlines()
-    line = mark.line + 1 if mark is not None else len(lines)
-    if (found := odd_space(lines, line)) is not None:
-        return found
-    reason = error.problem or ""
-    is_about_keys = any(words in reason for words in KEY_MISTAKES)
-    return missing_space(lines, line) if is_about_keys else None
 
 
 def _check_size(text: str) -> None:
@@ -154,48 +129,6 @@ def _forbidden_character(text: str) -> tuple[int, int]:
     found = yaml.reader.Reader.NON_PRINTABLE.search(text)
     before = text[: found.start() if found else 0].split("\n")
     return len(before), len(before[-1]) + 1
-
-
-def _is_unclosed(error: yaml.MarkedYAMLError) -> bool:
-    """Return whether a bracket is open still at the line where the mistake is noticed."""
-    begin, end = error.context_mark, error.problem_mark
-    is_flow = (error.context or "").startswith("while parsing a flow")
-    return is_flow and begin is not None and end is not None and begin.line < end.line
-
-
-def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int, column: int) -> str:
-    """Return the parser's words, and what usually helps."""
-    reason = ": ".join(part for part in (error.context, error.problem) if part)
-    lines = text.splitlines()
-    written = lines[line - 1] if 0 < line <= len(lines) else ""
-    indent = written[: len(written) - len(written.lstrip())]
-    if written.startswith(GIT_CONFLICT):
-        return "a merge conflict of git is left here"
-    if "\t" in indent or "'\\t'" in reason:
-        return f"{reason}; indent with spaces, not tabs"
-    if "unexpected end of stream" in reason and "quoted" in reason:
-        return "the quote that opens here is never closed"
-    if _is_unclosed(error):
-        bracket, rest = written[column - 1 : column], written[column:]
-        opened = f"the {bracket} that opens here is never closed, or lacks a comma"
-        comment = "; what stands behind a # is a comment, unless it is in quotes"
-        return opened + comment if " #" in rest else opened
-    if "did not find expected" in reason and error.context_mark is not None:
-        first = error.context_mark.line + 1
-        if value := STARTS_BADLY.search(written):
-            return f"{reason}; put quotes around a text that begins with {value[1]}"
-        if first == line:
-            return reason
-        return (
-            f"{reason}; a line between {first} and {line} has another indentation than the "
-            "lines beside it, or lacks the space after '-'"
-        )
-    if "cannot start any token" in reason:
-        character = written[column - 1 : column]
-        return f"{reason}; put quotes around a text that begins with {character}"
-    if "mapping values are not allowed" in reason:
-        return f"{reason}; put quotes around a text that holds ': '"
-    return reason
 
 
 def _place(mark: Any) -> tuple[int, int]:

@@ -25,6 +25,34 @@ MISTAKES = {
         "id:a\nname: W\nrole: w\nsystem_prompt: x\nprovider: scripted\n",
         (1, 4, "a space is missing behind id: write `id: a`"),
     ),
+    "missing behind a dash": (
+        "id: a\nname: W\nrole: w\nsystem_prompt: x\ntools:\n  - disk\n  -memory\n",
+        (7, 4, "a space is missing behind -: write `- memory`"),
+    ),
+    "too many before a key": (
+        "id: a\nname: W\n  role: w\nsystem_prompt: x\nprovider: scripted\n",
+        (3, 3, "name has its value already, so nothing can stand below it: begin this line right"),
+    ),
+    "too many within a mapping": (
+        "id: a\nname: W\nrole: w\noutput:\n max_retries: 1\n  type: object\n",
+        (6, 3, "max_retries has its value already"),
+    ),
+    "a colon that is missing": (
+        "id: a\nname W\nrole: w\nsystem_prompt: x\n",
+        (2, 1, "a ':' is missing behind a key"),
+    ),
+    "a star in front of a text": (
+        "id: a\nname: *W\nrole: w\n",
+        (2, 7, "put quotes around a text that begins with *"),
+    ),
+    "a backslash in double quotes": (
+        'id: a\nname: "C:\\q"\nrole: w\n',
+        (2, 10, "or use single ones"),
+    ),
+    "a list on the line of its key": (
+        "id: a\nname: W\ntools: - disk\n",
+        (3, 8, "begin a list on a line of its own"),
+    ),
     "missing in the middle": (
         "id: a\nname:W\nrole: w\nsystem_prompt: x\nprovider: scripted\n",
         (2, 6, "a space is missing behind name:"),
@@ -56,3 +84,12 @@ def test_such_a_space_in_a_text_stays(tmp_path: Path, text: str):
     checked = check(tmp_path)
     assert checked.problems == ()
     assert text in checked.files.agents["a"].system_prompt
+
+
+def test_a_list_whose_dashes_have_no_space(tmp_path: Path):
+    """It is one text to YAML."""
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "crew.yaml").write_text("agents:\n  -a\n  -b\n")
+    problem = check(tmp_path).problems[0]
+    assert (problem.line, problem.code) == (2, "wrong-type")
+    assert "write a space behind each -" in problem.message

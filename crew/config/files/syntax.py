@@ -1,0 +1,101 @@
+"""What a parser of YAML stops at, in its words, and what usually helps; pure."""
+
+import re
+
+import yaml
+
+from crew.config.files.spacing import (
+    Found,
+    deeper_key,
+    missing_dash_space,
+    missing_space,
+    odd_space,
+)
+
+KEY_MISTAKES = ("mapping values are not allowed", "could not find expected ':'")
+FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
+GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
+# a value that YAML takes for a mapping, a list, an alias or a quoted text, and that goes on
+STARTS_BADLY = re.compile(r":\s+([{\[*&'\"])")
+# what usually helps, by words of the parser
+REMEDIES = {
+    "mapping values are not allowed": "put quotes around a text that holds ': '",
+    "found undefined alias": "put quotes around a text that begins with *",
+    "unknown escape character": "write \\\\ for a \\ in double quotes, or use single ones",
+    "block sequence entries are not allowed": "begin a list on a line of its own, below its key",
+    "could not find expected ':'": (
+        "a ':' is missing behind a key, or a line is indented less than the text that it is part of"
+    ),
+}
+
+
+def explain_syntax(error: yaml.MarkedYAMLError, text: str) -> Found:
+    """Return where a mistake of a text is, and what is wrong there."""
+    mark = error.problem_mark or error.context_mark
+    # found where it begins: a quote or bracket that is never closed, a key without ':'
+    is_later = error.problem is not None and any(words in error.problem for words in FOUND_LATER)
+    if is_later or _is_unclosed(error):
+        mark = error.context_mark or mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    if (found := _find_spacing(error, text)) is not None:
+        return found
+    return line, column, _words(error, text, line, column)
+
+
+def _find_spacing(error: yaml.MarkedYAMLError, text: str) -> Found | None:
+    """Find a space that is missing, or none to YAML, where that is why the parser stops."""
+    mark = error.problem_mark or error.context_mark
+    lines = text.splitlines()
+    line = mark.line + 1 if mark is not None else len(lines)
+    if (found := odd_space(lines, line)) is not None:
+        return found
+    reason = error.problem or ""
+    if not any(words in reason for words in KEY_MISTAKES) or mark is None:
+        return None
+    begun = error.context_mark.line + 1 if error.context_mark is not None else line
+    return (
+        missing_space(lines, line)
+        or missing_dash_space(lines, begun)
+        or deeper_key(lines, line, mark.column + 1)
+    )
+
+
+def _is_unclosed(error: yaml.MarkedYAMLError) -> bool:
+    """Return whether a bracket is open still at the line where the mistake is noticed."""
+    begin, end = error.context_mark, error.problem_mark
+    is_flow = (error.context or "").startswith("while parsing a flow")
+    return is_flow and begin is not None and end is not None and begin.line < end.line
+
+
+def _words(error: yaml.MarkedYAMLError, text: str, line: int, column: int) -> str:
+    """Return the parser's words, and what usually helps."""
+    reason = ": ".join(part for part in (error.context, error.problem) if part)
+    lines = text.splitlines()
+    written = lines[line - 1] if 0 < line <= len(lines) else ""
+    indent = written[: len(written) - len(written.lstrip())]
+    if written.startswith(GIT_CONFLICT):
+        return "a merge conflict of git is left here"
+    if "\t" in indent or "'\\t'" in reason:
+        return f"{reason}; indent with spaces, not tabs"
+    if "unexpected end of stream" in reason and "quoted" in reason:
+        return "the quote that opens here is never closed"
+    if _is_unclosed(error):
+        bracket, rest = written[column - 1 : column], written[column:]
+        opened = f"the {bracket} that opens here is never closed, or lacks a comma"
+        comment = "; what stands behind a # is a comment, unless it is in quotes"
+        return opened + comment if " #" in rest else opened
+    if "did not find expected" in reason and error.context_mark is not None:
+        first = error.context_mark.line + 1
+        if value := STARTS_BADLY.search(written):
+            return f"{reason}; put quotes around a text that begins with {value[1]}"
+        if first == line:
+            return reason
+        return (
+            f"{reason}; a line between {first} and {line} has another indentation than the "
+            "lines beside it, or lacks the space after '-'"
+        )
+    if "cannot start any token" in reason:
+        character = written[column - 1 : column]
+        return f"{reason}; put quotes around a text that begins with {character}"
+    remedies = (remedy for words, remedy in REMEDIES.items() if words in reason)
+    return "; ".join([reason, *remedies])
