@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import islice
 
-from crew.journal.records.audit import AuditAction, AuditEntry
+from crew.journal.records.audit import ALL_ENTRIES, AuditEntry, AuditFilter
 from crew.journal.records.grants import Grant
 from crew.journal.records.rows import Notice, RunRow
 from crew.journal.records.schedules import ScheduleState
@@ -32,15 +32,10 @@ class MemoryAudit:
         self.add(entry)
 
     async def entries(
-        self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
+        self, limit: int = 100, wanted: AuditFilter = ALL_ENTRIES
     ) -> list[AuditEntry]:
         """See AuditLog."""
-        found = (
-            entry
-            for entry in reversed(self._entries)
-            if action in (None, entry.action) and run_id in (None, entry.run_id)
-        )
-        return list(islice(found, limit))
+        return list(islice(filter(wanted.fits, reversed(self._entries)), limit))
 
     def about(self, user_id: str, run_ids: AbstractSet[str]) -> list[AuditEntry]:
         """Return the entries about a user and about some runs."""

@@ -50,8 +50,8 @@ CostOver = Annotated[
 ]
 
 
-def wanted_runs(**given: str | float | None) -> dict[str, Any]:
-    """Return which runs are meant, with times as the API takes them.
+def wanted_of(**given: str | float | None) -> dict[str, Any]:
+    """Return what is meant by options, with times as the API takes them.
 
     Args:
         given: by the names of the API; None: whatever it is.

@@ -42,7 +42,7 @@ const PAGES = [
   [/^\/search$/, searchPage, ["q"]],
   [/^\/compare$/, comparePage, ["a", "b"]],
   [/^\/automation$/, automationPage, []],
-  [/^\/audit$/, auditPage, ["action", "run_id"]],
+  [/^\/audit$/, auditPage, ["action", "run_id", "name", "since", "until"]],
   [/^\/revisions$/, revisionsPage, ["r"]],
   [/^\/crew$/, crewPage, []],
   [/^\/edit$/, editPage, []],

@@ -6,7 +6,7 @@ from crew.backends.conformance.conversations import begin_conversation, continue
 from crew.backends.conformance.core import sample
 from crew.backends.conformance.recall import LIMITS, addition
 from crew.backends.conformance.samples import DAY, begin_run, sample_records, sample_row
-from crew.journal.records.audit import AuditEntry
+from crew.journal.records.audit import AuditEntry, AuditFilter
 from crew.journal.records.conversations import Chore
 from crew.journal.records.grants import Grant
 from crew.journal.records.listing import RunFilter
@@ -53,7 +53,7 @@ async def a_user_is_erased(store: RunStore) -> None:
         entry = AuditEntry(AT, "memory", "shop", "local", detail=f"of {user_id}", user_id=user_id)
         await store.audit.record(entry)
     assert [one.action for one in await store.people.audit("ann")] == [*["start"] * 5, "memory"]
-    entries = await store.audit.entries(run_id="a1")
+    entries = await store.audit.entries(9, AuditFilter(run_id="a1"))
     assert [one.user_id for one in entries] == ["ann"], "what is done to a run names its person"
     await end_run(store, "a0", "ann")
     await store.delete_runs(["a0"])

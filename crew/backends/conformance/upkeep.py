@@ -14,7 +14,7 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.records.audit import AuditEntry
+from crew.journal.records.audit import AuditEntry, AuditFilter
 from crew.journal.records.cluster import Written
 from crew.journal.records.grants import Grant
 from crew.journal.records.rows import (
@@ -139,9 +139,16 @@ async def acts_are_kept(store: RunStore) -> None:
         await store.audit.record(act)
     assert list(await store.audit.entries()) == acts[::-1]
     assert list(await store.audit.entries(1)) == acts[2:]
-    assert list(await store.audit.entries(9, "start")) == acts[:1]
-    assert list(await store.audit.entries(9, run_id="r1")) == [acts[2], acts[0]]
-    assert list(await store.audit.entries(9, "refused", "r1")) == []
+    for wanted, fitting in (
+        (AuditFilter("start"), acts[:1]),
+        (AuditFilter(run_id="r1"), [acts[2], acts[0]]),
+        (AuditFilter("refused", "r1"), []),
+        (AuditFilter(name="shop"), acts[:1]),
+        (AuditFilter(name=""), acts[1:2]),
+        (AuditFilter(since=DAY.format(2)), [acts[2], acts[1]]),
+        (AuditFilter(since=DAY.format(2), until=DAY.format(3)[:10]), [acts[1]]),
+    ):
+        assert list(await store.audit.entries(9, wanted)) == fitting, wanted
     assert await store.audit.purge(DAY.format(3), limit=1) == 1
     assert await store.audit.purge(DAY.format(3)) == 1
     assert await store.audit.purge(DAY.format(3)) == 0
@@ -157,10 +164,10 @@ async def a_segment_keeps_who_began_it(store: RunStore) -> None:
     answered = replace(began, action="answer")
     second = Write("r9", sample_records(2, 2), sample_row("r9"), expected="paused", entry=answered)
     assert isinstance(await store.append(second), StatusDiffers)
-    assert list(await store.audit.entries(9, run_id="r9")) == [began]
+    assert list(await store.audit.entries(9, AuditFilter(run_id="r9"))) == [began]
     plain = replace(began, run_id="r8")
     await store.append(Write("r8", sample_records(1, 1), sample_row("r8"), entry=plain))
-    assert list(await store.audit.entries(9, run_id="r8")) == [plain]
+    assert list(await store.audit.entries(9, AuditFilter(run_id="r8"))) == [plain]
 
 
 async def grants_are_kept_until_they_end(store: RunStore) -> None:

@@ -1,10 +1,11 @@
 """Who did what, in the database of a store."""
 
+from dataclasses import astuple
 from operator import attrgetter
 
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.records.audit import AuditAction, AuditEntry
+from crew.journal.records.audit import ALL_ENTRIES, AuditEntry, AuditFilter
 
 # in the order of an AuditEntry
 COLUMNS = "at, action, name, address, run_id, request_id, detail, user_id"
@@ -18,7 +19,9 @@ INSERT INTO crew_audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, CASE
 SELECT = sql(f"""
 SELECT {COLUMNS} FROM crew_audit
 WHERE ($1::text IS NULL OR action = $1) AND ($2::text IS NULL OR run_id = $2)
-ORDER BY number DESC LIMIT $3
+    AND ($3::text IS NULL OR name = $3)
+    AND ($4::text IS NULL OR at >= $4) AND ($5::text IS NULL OR at < $5)
+ORDER BY number DESC LIMIT $6
 """)  # noqa: S608 # ours
 PURGE = sql("""
 DELETE FROM crew_audit WHERE number IN (
@@ -43,12 +46,11 @@ class SqlAudit:
         await self._database.fetch(INSERT, *values_of(entry), writes=True)
 
     async def entries(
-        self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
+        self, limit: int = 100, wanted: AuditFilter = ALL_ENTRIES
     ) -> list[AuditEntry]:
         """See AuditLog."""
-        return [
-            AuditEntry(*row) for row in await self._database.fetch(SELECT, action, run_id, limit)
-        ]
+        found = await self._database.fetch(SELECT, *astuple(wanted), limit)
+        return [AuditEntry(*row) for row in found]
 
     async def purge(self, before: str, limit: int = 1000) -> int:
         """See AuditLog."""

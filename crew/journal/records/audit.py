@@ -48,6 +48,32 @@ class AuditEntry:
     user_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which entries are wanted; without a value: all. Times are RFC 3339, or their beginnings."""
+
+    action: AuditAction | None = None
+    run_id: str | None = None
+    # of the token, or of the account, that did it
+    name: str | None = None
+    # not before, and before
+    since: str | None = None
+    until: str | None = None
+
+    def fits(self, entry: AuditEntry) -> bool:
+        """Return whether an entry is one of these."""
+        return (
+            self.action in (None, entry.action)
+            and self.run_id in (None, entry.run_id)
+            and self.name in (None, entry.name)
+            and (self.since is None or entry.at >= self.since)
+            and (self.until is None or entry.at < self.until)
+        )
+
+
+ALL_ENTRIES = AuditFilter()
+
+
 class AuditLog(Protocol):
     """Keeps entries. Methods raise StoreError."""
 
@@ -56,7 +82,7 @@ class AuditLog(Protocol):
         ...
 
     async def entries(
-        self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
+        self, limit: int = 100, wanted: AuditFilter = ALL_ENTRIES
     ) -> Sequence[AuditEntry]:
         """Return up to `limit` entries, newest first; of one action, or about one run."""
         ...

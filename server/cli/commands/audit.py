@@ -9,9 +9,10 @@ from typing import Annotated, get_args
 
 import typer
 
-from crew.journal.records.audit import LOCAL, LOCAL_USER, AuditAction, AuditEntry
+from crew.journal.records.audit import LOCAL, LOCAL_USER, AuditAction, AuditEntry, AuditFilter
 from crew.journal.store import RunStore
 from server.cli.exits import HERE, say_none
+from server.cli.matching import Until, wanted_of
 from server.cli.opening import open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
@@ -55,6 +56,15 @@ def audit(
     run_id: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="Only what is about this run.")
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only what this token, or account, did."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Not before: a time, or so long ago, as 7d."),
+    ] = None,
+    until: Until = None,
     limit: Annotated[int, typer.Option(help="So many at most.", min=1, max=100_000)] = 100,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
@@ -69,13 +79,14 @@ def audit(
     wanted = next((one for one in ACTIONS if one == action), None)
     if action is not None and wanted is None:
         raise typer.BadParameter(f"is one of {', '.join(ACTIONS)}", param_hint="--action")
+    fitting = wanted_of(action=wanted, run_id=run_id, name=name, since=since, until=until)
     found: list[AuditEntry] = []
     if (target := chosen_target(server, profile, folder)) is not None:
         with opened_api(target, HERE) as api:
-            asked = {"action": action, "run_id": run_id, "limit": min(limit, MAX_ENTRIES)}
+            asked = {**fitting, "limit": min(limit, MAX_ENTRIES)}
             found = [AuditEntry(**one) for one in api.read("/audit", **asked)["entries"]]
     elif (store := open_to_look(folder or HERE)) is not None:
-        found = asyncio.run(_read(store, limit, wanted, run_id))
+        found = asyncio.run(_read(store, limit, AuditFilter(**fitting)))
     if not found:
         say_none("nothing is recorded yet, or nothing that fits", as_document=as_document)
     for entry in found:
@@ -87,10 +98,8 @@ def audit(
             print(visible("  ".join(part for part in parts if part)))
 
 
-async def _read(
-    store: RunStore, limit: int, action: AuditAction | None, run_id: str | None
-) -> list[AuditEntry]:
+async def _read(store: RunStore, limit: int, wanted: AuditFilter) -> list[AuditEntry]:
     try:
-        return list(await store.audit.entries(limit, action, run_id))
+        return list(await store.audit.entries(limit, wanted))
     finally:
         await store.aclose()

@@ -26,7 +26,7 @@ from server.cli.matching import (
     Text,
     Tool,
     Until,
-    wanted_runs,
+    wanted_of,
 )
 from server.cli.options import Provider, User, checked_id
 from server.cli.playing.answers import answer_of, parse_call_decision
@@ -215,7 +215,7 @@ def runs(
 
     Example: [bold]crew runs examples/it-support --status failed --since 1d[/]
     """
-    wanted = wanted_runs(
+    wanted = wanted_of(
         status=status,
         agent_id=agent,
         text=text,
@@ -281,7 +281,7 @@ def cancel(
 
     Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
     """
-    wanted = wanted_runs(
+    wanted = wanted_of(
         status=status,
         agent_id=agent,
         text=text,

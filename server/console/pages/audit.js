@@ -13,10 +13,13 @@ export async function auditPage({ signal, title }) {
   const action = element("select", { name: "action", ariaLabel: t("action") }, element("option", { value: "" }, t("all actions")), ...ACTIONS.map((one) => element("option", { value: one }, one)));
   action.value = ACTIONS.includes(given.get("action")) ? given.get("action") : "";
   const run = element("input", { type: "search", value: given.get("run_id") ?? "", maxLength: 128, placeholder: t("a run"), ariaLabel: t("a run") });
+  const who = element("input", { type: "search", value: given.get("name") ?? "", maxLength: 200, placeholder: t("who"), ariaLabel: t("who") });
+  const [since, until] = ["since", "until"].map((name) => element("input", { type: "date", value: given.get(name) ?? "", ariaLabel: t(name) }));
+  const fields = { action, run_id: run, name: who, since, until };
   const list = element("tbody");
 
   async function fill() {
-    const wanted = { ...(action.value && { action: action.value }), ...(run.value && { run_id: run.value }) };
+    const wanted = Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, one.value]).filter(([, value]) => value));
     const parts = new URLSearchParams(wanted).toString();
     history.replaceState(history.state, "", `/audit${parts && `?${parts}`}`);
     const { entries } = await get(`/audit?${new URLSearchParams({ ...wanted, limit: LIMIT })}`, { signal });
@@ -25,10 +28,10 @@ export async function auditPage({ signal, title }) {
   }
 
   const wrong = (error) => list.replaceChildren(element("tr", {}, element("td", { colSpan: 5, className: "error" }, error.status === 403 ? t("This needs the scope admin.") : error.message)));
-  for (const one of [action, run]) one.onchange = () => fill().catch(wrong);
+  for (const one of Object.values(fields)) one.onchange = () => fill().catch(wrong);
   await fill().catch(wrong);
   const head = [t("time"), t("action"), t("who"), t("run"), t("what")].map((word) => element("th", { scope: "col" }, word));
-  const filters = element("form", { className: "filters", role: "search", onsubmit: () => false }, action, run);
+  const filters = element("form", { className: "filters", role: "search", onsubmit: () => false }, action, who, run, element("label", {}, `${t("since")} `, since), element("label", {}, `${t("until")} `, until));
   return element("div", { className: "audit" }, filters, cards(element("table", {}, element("thead", {}, element("tr", {}, ...head)), list)));
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.journal.query import CallDecision
-from crew.journal.records.audit import AuditEntry
+from crew.journal.records.audit import AuditEntry, AuditFilter
 from tests.crew.costs.test_budgets import crew_with
 
 
@@ -31,7 +31,9 @@ async def test_all_that_wait_go_on_together(tmp_path: Path, backend: str):
         for run_id in others:
             row = await runs.outcome(run_id)
             assert (row.status, row.reason) == ("completed", "terminal")
-            assert [one.name for one in await store.audit.entries(run_id=run_id)] == ["eve"]
+            assert [
+                one.name for one in await store.audit.entries(9, AuditFilter(run_id=run_id))
+            ] == ["eve"]
             resumed = [
                 one
                 async for one in runs.stored(run_id)

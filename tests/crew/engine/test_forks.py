@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.journal.query import CallDecision, IdempotencyKey
-from crew.journal.records.audit import AuditEntry
+from crew.journal.records.audit import AuditEntry, AuditFilter
 from crew.journal.records.conversations import Conversation
 from crew.journal.records.exchanges import Began, ExchangeStart, begin
 from crew.runs.errors import AlreadyStarted, KeyReused, NotForkable, UnknownRun
@@ -94,7 +94,7 @@ async def test_it_is_answered_otherwise(tmp_path: Path):
         entry = AuditEntry("2026-01-01T00:00:00.000Z", "fork", "eve", "10.0.0.1")
         forked = (await runs.fork(first, pause + 1, owner="eve", max_priority=2, entry=entry)).id
         await runs.outcome(forked)
-        told = await runs.store.audit.entries(run_id=forked)
+        told = await runs.store.audit.entries(9, AuditFilter(run_id=forked))
         assert list(told) == [replace(entry, run_id=forked)]
     async with Runs(load_crew(folder), SqliteStore(path)) as runs:
         row = await runs.row(forked)

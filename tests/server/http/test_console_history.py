@@ -117,6 +117,12 @@ def test_what_was_served_and_who_did_what(browser: Browser, folder: Path, tmp_pa
         expect(page.locator(".audit tbody tr").first).to_contain_text("rollback")
         page.get_by_role("combobox", name="action").select_option("start")
         expect(page.locator(".audit tbody tr")).to_have_count(1)
+        page.get_by_label("who").fill("nobody")
+        page.get_by_label("who").press("Enter")
+        expect(page.locator(".audit tbody tr")).to_contain_text("Nothing is recorded that fits.")
+        assert "name=nobody" in page.url
+        page.get_by_label("who").fill("")
+        page.get_by_label("who").press("Enter")
         page.screenshot(path=tmp_path / "audit.png", full_page=True)
         page.get_by_role("link", name="Automation").click()
         daily = page.get_by_role("region", name="daily")

@@ -7714,6 +7714,12 @@ export interface operations {
                 action?: "start" | "answer" | "cancel" | "retry" | "fork" | "delete" | "reload" | "edit" | "rollback" | "budget" | "revoke" | "memory" | "export" | "erase" | "document" | "refused" | "wrong_token";
                 /** @description Only what is about it. */
                 run_id?: string;
+                /** @description Only what this token, or account, did. */
+                name?: string;
+                /** @description Only what was done then or later. */
+                since?: string;
+                /** @description Only what was done before. */
+                until?: string;
                 /** @description So many at most. */
                 limit?: number;
             };

@@ -7,7 +7,9 @@ and hooks), `bodies` (of requests).
 from typing import Any
 
 from crew.journal.query import ID
+from crew.journal.records.listing import TIME
 from crew.routing.render import RENDERERS
+from server.http.bodies import NO_TIME
 from server.http.endpoints import crew
 from server.http.endpoints.explored import audit, automation, ending, looking
 from server.http.endpoints.explored.bodies import MatchingRunsBody
@@ -33,6 +35,7 @@ from server.http.operations import (
     post_operation,
 )
 
+MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
 OF_RUN: dict[str, Any] = {"pattern": f"^{ID}$", "wrong": "is no id of a run"}
 RUN = f"{API}/runs/{{run_id}}"
 
@@ -115,6 +118,9 @@ EXPLORED = (
         (503,),
         query_parameter("action", "Only this one.", enum=list(audit.ACTIONS)),
         query_parameter("run_id", "Only what is about it.", **OF_RUN),
+        query_parameter("name", "Only what this token, or account, did.", maxLength=200),
+        query_parameter("since", "Only what was done then or later.", **MOMENT),
+        query_parameter("until", "Only what was done before.", **MOMENT),
         query_parameter("limit", "So many at most.", **{**LIMIT, "maximum": 1000}),
     ),
 )

@@ -6,7 +6,7 @@ from typing import get_args
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.records.audit import AuditAction
+from crew.journal.records.audit import AuditAction, AuditFilter
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse
 from server.http.services import services_of
@@ -17,7 +17,6 @@ ACTIONS = get_args(AuditAction)
 async def show_audit(request: Request) -> Response:
     """Answer GET /api/crew/audit: who did what, newest first."""
     given, services = parse_parameters(request), services_of(request)
-    found = await services.runs.store.audit.entries(
-        given["limit"], given.get("action"), given.get("run_id")
-    )
+    limit = given.pop("limit")
+    found = await services.runs.store.audit.entries(limit, AuditFilter(**given))
     return JsonResponse({"entries": [asdict(one) for one in found]})

@@ -5,6 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crew.journal.records.audit import AuditFilter
 from crew.journal.wire import RunEvent
 from server.history.comparing import comparison
 from server.history.exporting import run_document
@@ -56,7 +57,7 @@ async def export_run(request: Request) -> Response:
     row = await own_run(request, request.path_params["run_id"])
     events = await _events(services, row.run_id)
     run = describe_run(row, await services.runs.pause_of(row))
-    audit = await services.runs.store.audit.entries(MAX_ENTRIES, None, row.run_id)
+    audit = await services.runs.store.audit.entries(MAX_ENTRIES, AuditFilter(run_id=row.run_id))
     document = run_document(run, row.revision, events, audit[::-1])
     masked: dict[str, Any] = map_texts(document, services.runs.crew.secrets.mask)
     steps, kind = list(steps_of(events)), given["format"]
