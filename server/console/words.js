@@ -23,7 +23,7 @@ const VIETNAMESE = {
   Automation: "Tự động", Schedules: "Lịch", Hooks: "Hook", Channels: "Kênh báo", "crew.yaml has no schedules.": "crew.yaml không có lịch.", "crew.yaml has no hooks.": "crew.yaml không có hook.", "crew.yaml has no channels.": "crew.yaml không có kênh báo.",
   next: "lần tới", "It has started no run that is kept.": "Chưa có lượt chạy nào được giữ lại.", "Last runs": "Lượt chạy gần nhất",
   Audit: "Nhật ký", action: "hành động", "all actions": "mọi hành động", "Nothing is recorded that fits.": "Không có mục nào phù hợp.", "This needs the scope admin.": "Cần quyền admin.", time: "thời gian", who: "ai", run: "lượt chạy", what: "nội dung",
-  Revisions: "Phiên bản", "What differs": "Khác gì", number: "số", runs: "lượt chạy", warnings: "cảnh báo", "is served": "đang dùng", "at work or paused": "đang chạy hoặc chờ", "Nothing differs.": "Không có gì khác.", From: "Từ", "to what is served now": "đến bản đang dùng",
+  Revisions: "Phiên bản", revision: "phiên bản", "What differs": "Khác gì", number: "số", runs: "lượt chạy", warnings: "cảnh báo", "is served": "đang dùng", "at work or paused": "đang chạy hoặc chờ", "Nothing differs.": "Không có gì khác.", From: "Từ", "to what is served now": "đến bản đang dùng",
   "Why?": "Vì sao?", "Go back to it": "Quay lại bản này", start: "khởi động", reload: "tải lại", edit: "sửa", rollback: "quay lại",
   "half of them within": "một nửa trong", within: "trong", "Export as a page": "Xuất thành trang",
   running: "đang chạy", paused: "đang chờ", completed: "hoàn thành", failed: "thất bại", cancelled: "đã huỷ",

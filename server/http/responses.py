@@ -32,6 +32,7 @@ RUN_KEYS = (
     "exchange",
     "source",
     "source_name",
+    "revision",
     "tools",
 )
 

@@ -16,7 +16,7 @@ export async function revisionsPage({ signal, title }) {
   const head = [t("number"), t("since"), t("by"), t("runs"), t("warnings"), ""].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
   const wanted = new URLSearchParams(location.search).get("r");
-  const chosen = revisions.find((one) => String(one.number) === wanted);
+  const chosen = revisions.find((one) => [String(one.number), one.hash].includes(wanted));
   if (chosen) open(chosen);
   return element("div", { className: "revisions" }, cards(table), place);
 }

@@ -219,6 +219,8 @@ class RunPage {
     const name = element("h2", {}, chip(status), " ", visible(query.split("\n")[0].slice(0, 200)));
     const about = element("p", {}, element("code", {}, id), " · ", this.facts);
     const { conversation_id: of, user_id: user, exchange } = this.run;
+    // with what differs from it to what is served now
+    if (this.run.revision) about.append(" · ", link(`/revisions?r=${encodeURIComponent(this.run.revision)}`, `${t("revision")} ${visible(this.run.revision.slice(0, 8))}`));
     if (of) about.append(" · ", link(conversationPath(of, user), `${t("Conversation")}, ${exchange}.`));
     const acts = element("div", { className: "buttons" }, ...this.acts(id, query, status));
     // what is offered to be copied stays where it is, with the focus, when the run ends meanwhile

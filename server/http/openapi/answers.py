@@ -47,6 +47,8 @@ class ListedRun(TypedDict):
     # "" of runs that an earlier version has started
     source: SourceKind | Literal[""]
     source_name: str
+    # of the crew's files, by their hash; "" where they were not kept
+    revision: str
     # as far as it has ended or paused since they were called
     tools: list[str]
     usage: UsageAnswer

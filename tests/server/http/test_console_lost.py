@@ -66,3 +66,15 @@ def test_times_are_relative_with_the_exact_one(browser: Browser, tmp_path: Path)
         exact = time.get_attribute("title") or ""
         assert "20" in exact
         assert (time.get_attribute("datetime") or "").endswith("Z")
+
+
+def test_a_run_leads_to_what_its_files_differ_in(browser: Browser, tmp_path: Path):
+    folder = copy_example("hello", tmp_path)
+    assert crew("run", folder, "hi").returncode == 0
+    agent = folder / "agents" / "greeter.yaml"
+    agent.write_text(agent.read_text().replace("role:", "role: kind"))
+    with serving(folder) as server, opened_page(browser) as page:
+        page.goto(server.url)
+        page.locator("table.runs tbody a").first.click()
+        page.locator("#view a[href^='/revisions?r=']").click()
+        expect(page.locator(".revisions .card")).to_contain_text("role")

@@ -3277,6 +3277,8 @@ export interface components {
             source: ("user" | "console" | "api" | "schedule" | "hook" | "fork") | "";
             /** Source Name */
             source_name: string;
+            /** Revision */
+            revision: string;
             /** Tools */
             tools: string[];
             usage: components["schemas"]["UsageAnswer"];
@@ -3478,6 +3480,8 @@ export interface components {
             source: ("user" | "console" | "api" | "schedule" | "hook" | "fork") | "";
             /** Source Name */
             source_name: string;
+            /** Revision */
+            revision: string;
             /** Tools */
             tools: string[];
             usage: components["schemas"]["UsageAnswer"];
