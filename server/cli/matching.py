@@ -61,11 +61,16 @@ def wanted_of(**given: str | float | None) -> dict[str, Any]:
     """
     found: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
     for name in ("since", "until"):
-        if name not in found:
-            continue
-        if (length := length_of(found[name])) is not None:
-            found[name] = rfc3339(datetime.now(UTC) - length)
-        elif re.fullmatch(TIME, found[name]) is None:
-            text = "write a time like 2026-01-31T09:30:00Z, its beginning, or so long ago, as 7d"
-            raise typer.BadParameter(text, param_hint=f"--{name}")
+        if name in found:
+            found[name] = time_of(found[name], f"--{name}")
     return found
+
+
+def time_of(text: str, option: str) -> str:
+    """Return a time that an option gives, or one so long ago; raises typer.BadParameter."""
+    if (length := length_of(text)) is not None:
+        return rfc3339(datetime.now(UTC) - length)
+    if re.fullmatch(TIME, text) is None:
+        wrong = "write a time like 2026-01-31T09:30:00Z, its beginning, or so long ago, as 7d"
+        raise typer.BadParameter(wrong, param_hint=option)
+    return text

@@ -4,10 +4,8 @@ from typing import Any, get_args
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
-from crew.journal.records.listing import TIME
 from crew.journal.records.spent.costs import KEYS
 from server.http.bodies import (
-    NO_TIME,
     AnswerBody,
     ForkBody,
     PotBody,
@@ -43,6 +41,7 @@ from server.http.openapi.parameters import (
     FLAG,
     KEY,
     LIMIT,
+    MOMENT,
     PROMPTS,
     RUN_PARAMETERS,
     STREAM_PARAMETERS,
@@ -79,7 +78,6 @@ RUN = f"{API}/runs/{{run_id}}"
 STARTS = (402, 409, *BODY, 422, 503)
 STREAM: Answers = {200: (SSE, None), 204: None}
 KEYED = (KEY,)
-MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
 
 
 OPERATIONS = (

@@ -24,7 +24,6 @@ MAX_MESSAGE_BYTES = 100_000
 MAX_METADATA_BYTES = 10_000
 MAX_TICKET_SECONDS = 24 * 3600
 Glob = Annotated[str, Field(min_length=1, max_length=1000)]
-NO_TIME = "is a time like 2026-01-31T09:30:00Z, or 2026-01-31"
 
 
 def _check_text(text: str) -> str:

@@ -10,8 +10,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from crew.config.keys.crew_file import CrewSettings
 from crew.journal.query import ID, NO_ID
-from crew.journal.records.listing import TIME
-from server.http.bodies import NO_TIME, Body
+from crew.journal.records.listing import NO_TIME, TIME
+from server.http.bodies import Body
 from server.http.errors import HttpProblem, bad_request, client_left
 from server.http.parameters import parse_parameters
 

@@ -20,6 +20,7 @@ _DAY = (
     "|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))"
 )
 TIME = rf"{_YEAR}(-(0[1-9]|1[0-2])|-{_DAY}(T{_CLOCK})?)?"
+NO_TIME = "is a time like 2026-01-31T09:30:00Z, or 2026-01-31"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.records.listing import RunFilter
+from crew.journal.records.listing import NO_TIME, RunFilter
 from crew.journal.records.rows import RunRow
-from server.http.bodies import NO_TIME
 from server.http.callers.rights import caller_of, own_run
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from crew.journal.query import ID, MAX_PRIORITY, MAX_USER_ID
+from crew.journal.records.listing import NO_TIME, TIME
 
 FLAGS = {"0": False, "1": True, "false": False, "true": True}
 NUMBER = re.compile(r"[0-9]{1,9}")
@@ -72,6 +73,7 @@ PROMPTS = query_parameter("prompts", "With the system prompts.", **FLAG)
 USAGE = query_parameter("usage", "With the calls of the last 24 hours.", **FLAG)
 DELTAS = query_parameter("deltas", "Send the text of agents as it is written.", **FLAG)
 TICKET = query_parameter("ticket", "In place of a token; see POST /api/crew/tickets.")
+MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
 LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500, "default": 50}
 # each with what it asks, which may be large
 INBOX_LIMIT = {**LIMIT, "maximum": 100}

@@ -135,7 +135,7 @@ def test_a_paused_command_says_how_to_go_on(tmp_path: Path):
     assert crew("run", folder, "x").returncode == 0
     paused = crew("run", folder, "x")
     assert paused.returncode == 3
-    assert """--call 'writer/budget=approve={"usd": 1}'""" in paused.stderr
+    assert """--call 'writer/budget=approve={"tokens": 5000}'""" in paused.stderr
     line = crew("budgets", folder).stdout
     assert line.startswith("today: 43% used: 26 of 60 tokens")
     more = crew("run", folder, "--answer", "last", "--call", 'budget=approve={"tokens": 60}')

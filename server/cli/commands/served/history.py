@@ -10,7 +10,17 @@ from rich.console import Console
 from rich.markup import escape
 
 from server.cli.exits import HERE, fail, say_none
-from server.cli.matching import Agent, CostOver, OfUser, Owner, StartedBy, Text, Tool, wanted_of
+from server.cli.matching import (
+    Agent,
+    CostOver,
+    OfUser,
+    Owner,
+    StartedBy,
+    Text,
+    Tool,
+    time_of,
+    wanted_of,
+)
 from server.cli.served.api import opened_api, run_path
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from server.cli.served.runs import act_on_matching, show_served_run
@@ -185,7 +195,7 @@ def delete(
     words = list(given or ())
     folder = Path(words.pop()) if words and Path(words[-1]).is_dir() else None
     wanted = wanted_of(
-        until=before,
+        until=None if before is None else time_of(before, "--before"),
         status=status,
         agent_id=agent,
         text=text,

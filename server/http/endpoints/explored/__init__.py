@@ -7,9 +7,7 @@ and hooks), `bodies` (of requests).
 from typing import Any
 
 from crew.journal.query import ID
-from crew.journal.records.listing import TIME
 from crew.routing.render import RENDERERS
-from server.http.bodies import NO_TIME
 from server.http.endpoints import crew
 from server.http.endpoints.explored import audit, automation, ending, looking
 from server.http.endpoints.explored.bodies import MatchingRunsBody
@@ -23,7 +21,7 @@ from server.http.openapi.explored import (
     SchedulesAnswer,
     SearchAnswer,
 )
-from server.http.openapi.parameters import AFTER, LIMIT, query_parameter
+from server.http.openapi.parameters import AFTER, LIMIT, MOMENT, query_parameter
 from server.http.operations import (
     API,
     BODY,
@@ -35,7 +33,6 @@ from server.http.operations import (
     post_operation,
 )
 
-MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
 OF_RUN: dict[str, Any] = {"pattern": f"^{ID}$", "wrong": "is no id of a run"}
 RUN = f"{API}/runs/{{run_id}}"
 
