@@ -165,6 +165,10 @@ async def a_segment_keeps_who_began_it(store: RunStore) -> None:
     second = Write("r9", sample_records(2, 2), sample_row("r9"), expected="paused", entry=answered)
     assert isinstance(await store.append(second), StatusDiffers)
     assert list(await store.audit.entries(9, AuditFilter(run_id="r9"))) == [began]
+    of_ann = Write("r7", sample_records(1, 1), sample_row("r7", user_id="ann"), entry=began)
+    await store.append(replace(of_ann, entry=replace(began, run_id="r7")))
+    (kept,) = await store.audit.entries(9, AuditFilter(run_id="r7"))
+    assert kept.user_id == "ann", "what is done to a run is about its person"
     plain = replace(began, run_id="r8")
     await store.append(Write("r8", sample_records(1, 1), sample_row("r8"), entry=plain))
     assert list(await store.audit.entries(9, AuditFilter(run_id="r8"))) == [plain]

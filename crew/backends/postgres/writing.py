@@ -120,8 +120,9 @@ async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int)
     sql, entry = BEGIN, write.entry
     if entry is not None:
         sql = BEGIN_AND_TELL
-        who = entry.name, entry.address, entry.request_id, entry.detail, entry.user_id
-        values = (*values, entry.at, entry.action, *who)
+        who = entry.name, entry.address, entry.request_id, entry.detail
+        # what is done to a run is about its person
+        values = (*values, entry.at, entry.action, *who, entry.user_id or row.user_id)
     return Appended(int(await connection.fetchval(sql, write.run_id, epoch, *values)))
 
 
