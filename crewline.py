@@ -35,7 +35,12 @@ def _open_closed_streams() -> None:
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
-            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            # for the processes that this one starts, too
+            os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 

@@ -88,12 +88,14 @@ class Words:
         """Return the words that are looked for, each once."""
         if len(text) > 2 * MAX_QUERY:
             text = f"{text[:MAX_QUERY]} {text[-MAX_QUERY:]}"
-        found: dict[str, None] = {}
-        for word in _words(text):
-            found |= dict.fromkeys(self._forms(word))
+        terms = [one for word in _words(text) for one in self._forms(word)]
+        found = list(dict.fromkeys(terms))
+        if len(found) <= MAX_QUERY_WORDS:
+            return found
         half = MAX_QUERY_WORDS // 2
-        terms = list(found)
-        return terms if len(terms) <= MAX_QUERY_WORDS else [*terms[:half], *terms[-half:]]
+        # what is asked about a text stands behind it, often in words of that text
+        last = list(dict.fromkeys(reversed(terms)))[:half]
+        return list(dict.fromkeys([*last, *found]))[:MAX_QUERY_WORDS]
 
     def _forms(self, word: str) -> tuple[str, ...]:
         word = word[:MAX_WORD]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from crew.journal.query import SourceKind
-from crew.journal.records.listing import TIME
+from crew.journal.records.listing import TIME, beginning_of
 from tools.clock import rfc3339
 from tools.text.lengths import length_of
 
@@ -70,7 +70,12 @@ def time_of(text: str, option: str) -> str:
     """Return a time that an option gives, or one so long ago; raises typer.BadParameter."""
     if (length := length_of(text)) is not None:
         return rfc3339(datetime.now(UTC) - length)
-    if re.fullmatch(TIME, text) is None:
-        wrong = "write a time like 2026-01-31T09:30:00Z, its beginning, or so long ago, as 7d"
-        raise typer.BadParameter(wrong, param_hint=option)
-    return text
+    try:
+        if re.fullmatch(TIME, text) is not None:
+            beginning_of(text)
+            return text
+    except ValueError:
+        # no calendar has that day
+        pass
+    wrong = "write a time like 2026-01-31T09:30:00Z, its beginning, or so long ago, as 7d"
+    raise typer.BadParameter(wrong, param_hint=option)

@@ -66,7 +66,9 @@ export const age = (time) => seconds(Math.max(0, (Date.now() - new Date(time)) /
 
 const zone = isUtc ? { timeZone: "UTC" } : {};
 
-const RELATIVE = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+// "yesterday" would be a day of the calendar: these are whole units that have passed
+const RELATIVE = new Intl.RelativeTimeFormat(locale, { numeric: "always" });
+const NOW = new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "second");
 const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const RENEW_MILLIS = 20_000;
 
@@ -74,7 +76,8 @@ const RENEW_MILLIS = 20_000;
 function relative(time) {
   const apart = (new Date(time) - Date.now()) / 1000;
   const [unit, length] = UNITS.find(([, least]) => Math.abs(apart) >= least) ?? UNITS.at(-1);
-  return RELATIVE.format(Math.trunc(apart / length), unit);
+  const whole = Math.trunc(apart / length);
+  return whole === 0 ? NOW : RELATIVE.format(whole, unit);
 }
 
 // the exact time, with its zone, stands in the title; who has chosen UTC reads that

@@ -182,6 +182,14 @@ def test_runs_that_match_are_cancelled(folder: Path):
         with as_who(server, ADMIN) as admin:
             entries = admin.get("/api/crew/audit", params={"action": "cancel"}).json()["entries"]
             assert {one["run_id"] for one in entries} == set(mine)
+            # a whole second is before all that was done within it
+            second = max(one["at"] for one in entries)[:19] + "Z"
+            for field, is_there in (("since", True), ("until", False)):
+                bounds = {"action": "cancel", field: second}
+                found = admin.get("/api/crew/audit", params=bounds).json()["entries"]
+                by_second = {one["at"][:19] for one in found}
+                assert (second[:19] in by_second) == is_there, field
+            assert admin.get("/api/crew/audit", params={"since": "2025-02-29"}).status_code == 400
 
 
 def test_runs_are_deleted(folder: Path):

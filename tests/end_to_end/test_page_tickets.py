@@ -86,6 +86,9 @@ def test_nothing_else_is_open(server: ServerProcess):
         ann = page(http, user_id="ann", scopes=["read", "run", "answer"])
         for address in ("", "/runs", "/inbox", "/costs", "/conversations", "/users/ann/export"):
             assert http.get(f"/api/crew{address}", headers=ann).status_code == 403, address
+            in_address = {"ticket": ann["Authorization"].removeprefix("Bearer ")}
+            shown = http.get(f"/api/crew{address}", params=in_address)
+            assert (shown.status_code, "Authorization" in shown.text) == (403, True), address
         assert http.get("/metrics", headers=ann).status_code == 403
         assert http.post("/api/crew/tickets", json={}, headers=ann).status_code == 403
         assert http.post("/api/crew/reload", headers=ann).status_code == 403

@@ -16,6 +16,8 @@ ODD_PLACE = re.compile(
 NO_SPACE = re.compile(r"^ *(?:- +)*([A-Za-z_][\w-]*):(?=[^\s:/])")
 # an item of a list without a space behind its dash; not a number, and not the mark of a document
 NO_DASH_SPACE = re.compile(r"^ *-(?=[^\s\-.\d])")
+# an item, or a key without a value, the start of a document: below it there may be items
+ITEM_PLACE = re.compile(r"-|[^\s#:][^#:]*: *(?:#.*)?$")
 # a key with its value, which has no further lines; and a key
 WITH_VALUE = re.compile(r"^ *(?:- +)*(?P<key>[A-Za-z_][\w-]*) *: +[^\s|>#&!]")
 ONLY_KEY = re.compile(r"^ *[A-Za-z_][\w-]* *(?=:(?:\s|$))")
@@ -56,10 +58,23 @@ def missing_space(lines: Sequence[str], line: int) -> Found | None:
 def missing_dash_space(lines: Sequence[str], line: int) -> Found | None:
     """Find an item without a space behind its dash, on a line."""
     written = lines[line - 1] if 0 < line <= len(lines) else ""
-    if (found := NO_DASH_SPACE.match(written)) is None:
+    found = NO_DASH_SPACE.match(written)
+    if found is None or not _takes_items(lines[: line - 1], found.end() - 1):
         return None
     text = f"a space is missing behind -: write `- {written[found.end() :].rstrip()}`"
     return line, found.end() + 1, text
+
+
+def _takes_items(above: Sequence[str], indent: int) -> bool:
+    """Return whether an item with this indentation may stand below some lines.
+
+    Else its dash goes on with a value that has begun there.
+    """
+    for written in reversed(above):
+        begins = written.lstrip(" ")
+        if begins.strip() and begins[0] != "#" and len(written) - len(begins) <= indent:
+            return ITEM_PLACE.match(begins) is not None
+    return True
 
 
 def deeper_key(lines: Sequence[str], line: int, column: int) -> Found | None:
@@ -77,4 +92,5 @@ def deeper_key(lines: Sequence[str], line: int, column: int) -> Found | None:
     if indent <= wanted:
         return None
     text = f"{before['key']} has its value already, so nothing can stand below it"
-    return line, indent + 1, f"{text}: begin this line right under {before['key']}"
+    remedy = f"begin this line right under {before['key']}, or put quotes around a text of both"
+    return line, indent + 1, f"{text}: {remedy}"

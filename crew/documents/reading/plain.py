@@ -11,9 +11,10 @@ from pydantic_core import from_json, to_json
 from crew.documents.reading.kinds import encoding_of
 from crew.documents.reading.marked import MarkedText, UnreadableFile
 
-# code, which is shown as it is; or a comment
+# code, which is shown as it is; or a comment. Behind a fence of backticks there is no other one:
+# such a line is a span
 COMMENT = re.compile(
-    r"(?P<code>^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)|\Z)"
+    r"(?P<code>^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)|\Z)"
     # a span of code ends with its paragraph
     r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=ticks)(?!`))"
     r"|<!--.*?(?:-->|\Z)",

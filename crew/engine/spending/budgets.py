@@ -83,7 +83,7 @@ class RunBudgets:
         # calls that are made now: what was in their pots before
         self._open: dict[str, OpenCall] = {}
         # calls that have ended may be reserved still: their events are on their way to the store
-        self._written, self._has_ended = written, False
+        self._written, self._ended = written, 0
 
     @property
     def budgets(self) -> Sequence[Budget]:
@@ -109,7 +109,7 @@ class RunBudgets:
         """Tell of parts of limits that are used, now that a call has ended."""
         if (known := self._open.pop(request.id, None)) is None:
             return
-        self._has_ended = True
+        self._ended += 1
         agent_id, pots, shares, states = known
         usage = request.usage
         after = [
@@ -171,7 +171,8 @@ class RunBudgets:
         self, agent_id: str, attempt: PaidAttempt, pots: Sequence[Pot], place: LinePlace
     ) -> RequestRoom:
         """Reserve in all pots; raises BudgetExceeded, StoreError."""
-        came_at = self.crew.clock.monotonic()
+        # each of several calls waits itself until what has ended is counted
+        came_at, ended = self.crew.clock.monotonic(), 0
         while True:
             others = place.behind([one.key for one in pots])
             ahead = [one for one in pots if one.key in others]
@@ -191,8 +192,8 @@ class RunBudgets:
                     text = "a budget has room for no further call: it answers with what it has"
                     self._warnings.warn(agent_id, "budget_end", text, is_last)
                 return RequestRoom(attempt.max_tokens, bool(is_last))
-            if self._has_ended and self._written is not None:
-                self._has_ended = False
+            if ended < self._ended and self._written is not None:
+                ended = self._ended
                 await self._written()
                 continue
             full = full_pots(pots, shares, reserved.pots)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import ceil, fsum
 
 from crew.journal.events import RunStatus
@@ -21,6 +22,18 @@ _DAY = (
 )
 TIME = rf"{_YEAR}(-(0[1-9]|1[0-2])|-{_DAY}(T{_CLOCK})?)?"
 NO_TIME = "is a time like 2026-01-31T09:30:00Z, or 2026-01-31"
+
+
+def beginning_of(time: str) -> str:
+    """Return what stands, compared as text, before all times from a time (see TIME) on.
+
+    Raises:
+        ValueError: a calendar has no such day.
+    """
+    # a year or a month alone has a first day
+    date.fromisoformat(f"{time}-01-01"[:10] if len(time) < len("2026-01-31") else time[:10])
+    # behind a second stand its parts, which all come before the letter
+    return time.removesuffix("Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agents.events import AgentResponded, Warned
+from crew.budgets.rules import Budget
 from crew.journal.decided import decision_on
 from crew.journal.errors import StoreError
 from crew.journal.events import (
@@ -60,15 +61,19 @@ class Recording:
         assert isinstance(event, RunStarted), "it was read so"
         return event
 
-    @property
-    def changed_since(self) -> str:
-        """Why it may not be reproduced: what is kept only as it is now; "" for nothing."""
+    def changed_since(self, budgets: Sequence[Budget]) -> str:
+        """Return why it may not be reproduced: what is kept only as it is now; "" for nothing.
+
+        `budgets`: of its crew.
+        """
+        # from the others no other run was paid
+        shared = {one.source for one in budgets if one.scope != "run"}
         blocks = (block for one in self.events for block in blocks_of(one.event))
         if any(one.kind == "documents" and one.ids for one in blocks):
             return "it was shown a list of documents, which is another one now"
         if any(self.recalled):
             return "it was shown items of recall memory, which were said again or changed since"
-        if any(_is_of_budget(one.event) for one in self.events):
+        if any(_budget_of(one.event) in shared for one in self.events):
             return "it met a budget that other runs are paid from, too"
         return ""
 
@@ -132,15 +137,17 @@ async def read_recording(store: RunStore, row: RunRow) -> Recording:
     return Recording(row, start, events, before, recalled)
 
 
-def _is_of_budget(event: StoredEvent) -> bool:
-    """Return whether an event says that a budget had no room, or little."""
+def _budget_of(event: StoredEvent) -> str | None:
+    """Return which budget had no room, or little, as `file:line`; None: the event is another."""
     match event:
         case Warned(code=code) | RunFailed(code=code):
-            return code.startswith("budget")
-        case Paused(question=question):
-            return isinstance(question, BudgetQuestion)
+            return event.source if code.startswith("budget") else None
+        case RunDone(reason="budget"):
+            return event.source
+        case Paused(question=BudgetQuestion() as question):
+            return question.full.source
         case _:
-            return False
+            return None
 
 
 def _without_restores(events: Sequence[Noted]) -> list[Noted]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from crew.config.costs.budgets import budgets_of
 from crew.config.costs.prices import prices_by_agent
 from crew.config.errors import ConfigurationError
 from crew.config.files.sources import Sources
@@ -108,7 +109,8 @@ class Replays:
             return ReplayResult(row, Compared("not kept", why=why))
         again = await self._replay(recording, own)
         proof = compare_trails(then, again.trail, again.missing)
-        if proof.verdict != "same" and (why := recording.changed_since):
+        budgets = budgets_of(own.checked.files)
+        if proof.verdict != "same" and (why := recording.changed_since(budgets)):
             return ReplayResult(row, Compared("not kept", why=why))
         if proof.verdict != "same":
             wrong = replace(proof, verdict="not reproduced", why=_why(proof))

@@ -10,6 +10,7 @@ from typing import Annotated, get_args
 import typer
 
 from crew.journal.records.audit import LOCAL, LOCAL_USER, AuditAction, AuditEntry, AuditFilter
+from crew.journal.records.listing import beginning_of
 from crew.journal.store import RunStore
 from server.cli.exits import HERE, say_none
 from server.cli.matching import Until, wanted_of
@@ -86,7 +87,8 @@ def audit(
             asked = {**fitting, "limit": min(limit, MAX_ENTRIES)}
             found = [AuditEntry(**one) for one in api.read("/audit", **asked)["entries"]]
     elif (store := open_to_look(folder or HERE)) is not None:
-        found = asyncio.run(_read(store, limit, AuditFilter(**fitting)))
+        times = {one: beginning_of(fitting[one]) for one in ("since", "until") if one in fitting}
+        found = asyncio.run(_read(store, limit, AuditFilter(**{**fitting, **times})))
     if not found:
         say_none("nothing is recorded yet, or nothing that fits", as_document=as_document)
     for entry in found:

@@ -128,7 +128,8 @@ class AccessGuard:
                 raise HttpProblem(401, "ticket: is none of this server's")
             self._let_in(request, caller, None)
             return None
-        in_address = parameters.get("ticket") if self._may_take_ticket(request, path) else None
+        is_all = self._is_guarded(path) and not _shown(request)
+        in_address = parameters.get("ticket") if is_all else None
         if in_address is not None and self._read_ticket(in_address) is not None:
             text = "ticket: in an address it opens a stream; else show it in Authorization"
             raise HttpProblem(403, text)
@@ -160,13 +161,9 @@ class AccessGuard:
         if kind.lower() != "bearer" or given.count(".") != 1:
             return None
         caller = self._read_ticket(given.strip(), in_url=False)
-        if caller is not None and not self._may_take_ticket(request, path):
+        if caller is not None and OF_PLACE.fullmatch(f"{request.scope['method']} {path}") is None:
             raise HttpProblem(403, "ticket: it opens runs and their conversation, nothing else")
         return caller
-
-    def _may_take_ticket(self, request: HTTPConnection, path: str) -> bool:
-        """Return whether a page may do this with a ticket, if it shows it as a token."""
-        return OF_PLACE.fullmatch(f"{request.scope['method']} {path}") is not None
 
     def _read_ticket(self, text: str, **how: bool) -> Caller | None:
         """Return who shows a ticket; see `read_ticket`. Raises HttpProblem for one that is over."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import date
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.records.listing import NO_TIME, RunFilter
+from crew.journal.records.listing import NO_TIME, RunFilter, beginning_of
 from crew.journal.records.rows import RunRow
 from server.http.callers.rights import caller_of, own_run
 from server.http.errors import bad_request
@@ -61,7 +60,7 @@ def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
     caller = caller_of(request)
     sees_all = "admin" in caller.scopes and not given.get("own")
     owner = given.get("owner") if sees_all else caller.owner
-    since, until = (_time(given, field) for field in TIME_PARAMETERS)
+    since, until = (beginning_in(given, field) for field in TIME_PARAMETERS)
     return RunFilter(
         given.get("status"),
         owner,
@@ -80,20 +79,12 @@ def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
     )
 
 
-def _time(given: Mapping[str, Any], field: str) -> str | None:
+def beginning_in(given: Mapping[str, Any], field: str) -> str | None:
+    """Return where a given time begins, as stores compare it; raises HttpProblem."""
     text: str | None = given.get(field)
     if text is None:
         return None
-    if not _is_day(text[:10]):
-        raise bad_request([(field, NO_TIME)])
-    # as text it comes before all times within that second, day, month or year
-    return text.removesuffix("Z")
-
-
-def _is_day(text: str) -> bool:
-    """Return whether a calendar has it; a year or a month alone is one, too."""
     try:
-        date.fromisoformat(f"{text}-01-01"[:10] if len(text) < len("2026-01-31") else text)
+        return beginning_of(text)
     except ValueError:
-        return False
-    return True
+        raise bad_request([(field, NO_TIME)]) from None

@@ -33,6 +33,10 @@ MISTAKES = {
         "id: a\nname: W\n  role: w\nsystem_prompt: x\nprovider: scripted\n",
         (3, 3, "name has its value already, so nothing can stand below it: begin this line right"),
     ),
+    "a text that goes on": (
+        "id: a\nname: W\nrole: w\nsystem_prompt: Be kind\n  Note: be nice\nprovider: scripted\n",
+        (5, 3, "or put quotes around a text of both"),
+    ),
     "too many within a mapping": (
         "id: a\nname: W\nrole: w\noutput:\n max_retries: 1\n  type: object\n",
         (6, 3, "max_retries has its value already"),
@@ -71,6 +75,17 @@ def test_a_space_is_named(tmp_path: Path, name: str):
     problems = [one for one in check(tmp_path).problems if one.file == "agents/a.yaml"]
     assert [(one.line, one.column, one.code) for one in problems] == [(line, column, "syntax")]
     assert said in problems[0].message
+
+
+def test_a_dash_that_goes_on_with_a_value(tmp_path: Path):
+    """A space behind it would not help."""
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "crew.yaml").write_text("agents: [a]\n")
+    agent = "id: a\nname: W\nrole: w\nsystem_prompt: Be\n-kind\nprovider: scripted\n"
+    (tmp_path / "agents" / "a.yaml").write_text(agent)
+    (tmp_path / "script.yaml").write_text("rules: [{say: x}]\n")
+    (problem,) = (one for one in check(tmp_path).problems if one.file == "agents/a.yaml")
+    assert (problem.code, "behind -" in problem.message) == ("syntax", False)
 
 
 @pytest.mark.parametrize("text", [f"a{NBSP}b", f"{IDEOGRAPHIC}こんにちは"])

@@ -93,6 +93,9 @@ async def test_comments_of_markdown_that_are_code():
     """Are shown, and nothing behind them is lost."""
     text = "A comment starts with `<!--` in HTML.\n\n```\n<!-- x -->\n```\nEnd.<!-- HIDDEN -->"
     assert (await read("a.md", text.encode())).text == text.removesuffix("<!-- HIDDEN -->")
+    # a span at the start of a line is no fence
+    text = "```x``` is code.\n\nSeen.<!-- HIDDEN -->"
+    assert (await read("a.md", text.encode())).text == text.removesuffix("<!-- HIDDEN -->")
 
 
 async def test_marks_before_json_and_mail():

@@ -56,6 +56,9 @@ def test_a_query_is_bounded():
     assert len(ENGLISH.query(many)) == MAX_QUERY_WORDS
     assert "zebra" in ENGLISH.query(f"{many} zebra"), "a question behind a long text"
     assert "zebra" in ENGLISH.query(f"zebra {many}")
+    middle = " ".join(f"x{n}" for n in range(MAX_QUERY_WORDS))
+    repeated = ENGLISH.query(f"{middle} zebra {middle.replace('x', 'y')} zebra?")
+    assert "zebra" in repeated, "a question in words of the text"
     assert all(len(one) <= MAX_WORD for one in PLAIN.query("x" * 10_000))
 
 

@@ -1,11 +1,13 @@
 """Runs that others have ended, or kept from going on: none is played again as if it were alone."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crew import MemoryStore, Query, Runs, load_crew
+from crew.rehearsal.replaying.recording import read_recording
 from crew.why.reading import explain_run
 from tests.crew.rehearsal.test_hard_replays import verdict_of
 from tests.crew.rehearsal.test_replays import replayed
@@ -56,3 +58,24 @@ async def test_a_run_that_met_a_budget_of_others(tmp_path: Path, then: Any):
     verdicts = [one.compared for one in await replayed(store, folder)]
     assert sorted(one.verdict for one in verdicts) == ["not kept", "same"]
     assert "met a budget" in "".join(one.why for one in verdicts)
+
+
+async def test_a_run_that_met_a_budget_of_its_own(tmp_path: Path):
+    """No other run is paid from it: it is played again."""
+    agent = {"model": "dear", "is_terminal": True}
+    models = {"dear": {"provider": "scripted", "prices": {"input": 1000, "output": 2000}}}
+    budget = {"scope": "run", "calls": 1, "then": "end", "models": ["dear"]}
+    folder = write_crew(
+        tmp_path, {"a": agent}, [{"say": "done"}], models=models, budgets={"own": budget}
+    )
+    crew = load_crew(folder)
+    store = MemoryStore(crew.clock)
+    async with Runs(crew, store) as runs:
+        run = await runs.start(Query("go"))
+        await run.outcome()
+        (row,) = await store.rows()
+        recording = await read_recording(store, row)
+    (own,) = crew.budgets
+    assert recording.changed_since([own]) == ""
+    assert "paid from" in recording.changed_since([replace(own, scope="crew")])
+    assert await verdict_of(store, folder) == ("same", "", "")

@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_closed_streams(tmp_path: Path, command: str, streams: str, status: int)
     assert ended.returncode == status, ended.stderr
     assert "mistake" not in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_programs_that_it_starts_have_all_streams():
+    """Else their first files would stand in the place of one."""
+    python = shlex.quote(sys.executable)
+    started = "s.run([sys.executable, '-c', 'import sys; sys.stdin.read()'], check=True)"
+    opened = "crewline._open_closed_streams()"
+    code = f"import crewline, subprocess as s, sys; {opened}; {started}"
+    words = ["bash", "-c", f"{python} -c {shlex.quote(code)} <&-"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_paused_run_at_a_server_is_left_with_the_way_back(tmp_path: Path):

@@ -36,6 +36,10 @@ def test_a_key_in_brackets_over_several_lines_is_in_its_mapping(data: object, wi
             assert path[-1] not in behind.given
 
 
+def test_a_text_below_what_is_no_key():
+    assert context_at("what's new: |\n  hello", 2, 4).path == ()
+
+
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4), st.booleans(), st.data())
 def test_each_value_is_found_where_it_stands(data: object, flow: bool, draw: st.DataObject):
     text = yaml.safe_dump(data, allow_unicode=True, default_flow_style=flow or None, width=10**6)
