@@ -127,8 +127,8 @@ def context_at(text: str, line: int, column: int) -> CursorContext:
     if scalar_indent is not None and before > scalar_indent:
         # within a text of several lines
         path = tuple(part for _, part in stack[:-1])
-        key = str(stack[-1][1]) if stack else ""
-        return CursorContext(path, key, current.lstrip(), frozenset())
+        within = str(stack[-1][1]) if stack else ""
+        return CursorContext(path, within, current.lstrip(), frozenset())
     if flow is None or not flow.goes_on(current):
         flow = _Flow(before)
     begins_here = not flow.is_open

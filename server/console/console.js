@@ -83,7 +83,7 @@ function nowhere() {
 function unknownIn(given, known, node) {
   if (known === null) return [];
   const isLeftOut = ([name, value]) => {
-    const field = node.querySelector(`select[name="${CSS.escape(name)}"]`);
+    const field = node.querySelector(`:is(select, input[type="date"])[name="${CSS.escape(name)}"]`);
     return !known.includes(name) || (field && field.value !== value);
   };
   return leftOut(given.filter(isLeftOut).map((pair) => pair.join("=")));

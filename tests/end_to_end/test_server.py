@@ -84,6 +84,7 @@ def test_a_run_as_one_document(server: ServerProcess):
         "exchange",
         "source",
         "source_name",
+        "revision",
         "tools",
         "usage",
         "cost",

@@ -14,7 +14,7 @@ export async function auditPage({ signal, title }) {
   action.value = ACTIONS.includes(given.get("action")) ? given.get("action") : "";
   const run = element("input", { type: "search", value: given.get("run_id") ?? "", maxLength: 128, placeholder: t("a run"), ariaLabel: t("a run") });
   const who = element("input", { type: "search", value: given.get("name") ?? "", maxLength: 200, placeholder: t("who"), ariaLabel: t("who") });
-  const [since, until] = ["since", "until"].map((name) => element("input", { type: "date", value: given.get(name) ?? "", ariaLabel: t(name) }));
+  const [since, until] = ["since", "until"].map((name) => element("input", { name, type: "date", value: given.get(name) ?? "", ariaLabel: t(name) }));
   const fields = { action, run_id: run, name: who, since, until };
   const list = element("tbody");
 

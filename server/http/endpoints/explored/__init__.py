@@ -115,7 +115,7 @@ EXPLORED = (
         (503,),
         query_parameter("action", "Only this one.", enum=list(audit.ACTIONS)),
         query_parameter("run_id", "Only what is about it.", **OF_RUN),
-        query_parameter("name", "Only what this token, or account, did.", maxLength=200),
+        query_parameter("name", "Only what this token, or account, did."),
         query_parameter("since", "Only what was done then or later.", **MOMENT),
         query_parameter("until", "Only what was done before.", **MOMENT),
         query_parameter("limit", "So many at most.", **{**LIMIT, "maximum": 1000}),
