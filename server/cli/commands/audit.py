@@ -87,8 +87,9 @@ def audit(
             asked = {**fitting, "limit": min(limit, MAX_ENTRIES)}
             found = [AuditEntry(**one) for one in api.read("/audit", **asked)["entries"]]
     elif (store := open_to_look(folder or HERE)) is not None:
-        bounds = {one: beginning_of(fitting[one]) for one in ("since", "until") if one in fitting}
-        found = asyncio.run(_read(store, limit, AuditFilter(**(fitting | bounds))))
+        for one in fitting.keys() & {"since", "until"}:
+            fitting[one] = beginning_of(fitting[one])
+        found = asyncio.run(_read(store, limit, AuditFilter(**fitting)))
     if not found:
         say_none("nothing is recorded yet, or nothing that fits", as_document=as_document)
     for entry in found:
