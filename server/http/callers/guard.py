@@ -128,8 +128,9 @@ class AccessGuard:
                 raise HttpProblem(401, "ticket: is none of this server's")
             self._let_in(request, caller, None)
             return None
-        is_all = self._is_guarded(path) and not _shown(request)
-        in_address = parameters.get("ticket") if is_all else None
+        # where it would count as a token, and none other is shown
+        is_of_place = _is_of_place(request, path) and not _shown(request)
+        in_address = parameters.get("ticket") if is_of_place else None
         if in_address is not None and self._read_ticket(in_address) is not None:
             text = "ticket: in an address it opens a stream; else show it in Authorization"
             raise HttpProblem(403, text)
@@ -161,7 +162,7 @@ class AccessGuard:
         if kind.lower() != "bearer" or given.count(".") != 1:
             return None
         caller = self._read_ticket(given.strip(), in_url=False)
-        if caller is not None and OF_PLACE.fullmatch(f"{request.scope['method']} {path}") is None:
+        if caller is not None and not _is_of_place(request, path):
             raise HttpProblem(403, "ticket: it opens runs and their conversation, nothing else")
         return caller
 
@@ -181,6 +182,11 @@ class AccessGuard:
         if not self._is_guarded(path) and "text/html" in headers.get("accept", ""):
             return ask_for_token(path=path)
         raise HttpProblem(401, UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _is_of_place(request: HTTPConnection, path: str) -> bool:
+    """Return whether a page may do this with a ticket, if it shows it as a token."""
+    return OF_PLACE.fullmatch(f"{request.scope['method']} {path}") is not None
 
 
 def _shown(request: HTTPConnection) -> str:
