@@ -70,7 +70,7 @@ def offers(view: CrewView, file: str, text: str, line: int, column: int) -> Iter
 def _keys(view: CrewView, kind: str, at: CursorContext, before: str) -> Iterator[Offer]:
     """Yield keys of the mapping around a cursor, and what a new entry must have."""
     # further lines stand below the key, which may be behind dashes
-    indent = len(before) - len(at.written) - (len(before) - len(before.lstrip(" ")))
+    indent = len(before.lstrip(" ")) - len(at.written)
     for key, schema in keys_at(kind, at.path).items():
         if key in at.given:
             continue
@@ -78,8 +78,7 @@ def _keys(view: CrewView, kind: str, at: CursorContext, before: str) -> Iterator
         shape = FillIn() if at.is_flow else shape_behind(kind, (*at.path, key), indent)
         if shape.text:
             shape = FillIn(f"{key}:") + shape
-        made = Offer(key, f"{key}: ", "key", "", meaning, at.written, shape.text, shape.stops)
-        yield made
+        yield Offer(key, f"{key}: ", "key", "", meaning, at.written, shape.text, shape.stops)
     # of a mapping by names
     for name in _names(view, role_of(kind, (*at.path, "*"), is_key=True)):
         if name not in at.given:

@@ -221,17 +221,21 @@ def _agents_in_cases(document: Document, file: str, agents: Container[str]) -> I
             token = token_of(document, path, lines, is_key=is_key)
             if token is not None and (found := CASE_VARIABLE.fullmatch(token.text)) is not None:
                 given.add((path[1], found[1]))
-    for path, is_key in places:
-        match path:
-            case ("rehearsals", number, "cases", int(), str(name)):
-                pass
-            case ("rehearsals", number, "cases", "each", str(name), int()):
-                pass
-            case _:
-                continue
-        token = None if is_key else token_of(document, path, lines, is_key=False)
-        if token is not None and (number, name) in given and token.text in agents:
+    for path in document.values:
+        name = _given_by_case(path)
+        token = token_of(document, path, lines, is_key=False) if name is not None else None
+        if token is not None and (path[1], name) in given and token.text in agents:
             yield Named("agent", token.text, file, token.line, token.column)
+
+
+def _given_by_case(path: YamlPath) -> str | None:
+    """Return the variable that a value of a rehearsal's cases is given to; None: it is another."""
+    match path:
+        case ("rehearsals", _, "cases", int(), str(name)):
+            return name
+        case ("rehearsals", _, "cases", "each", str(name), int()):
+            return name
+    return None
 
 
 def _signals_in_texts(view: CrewView, documents: Mapping[str, Document]) -> Iterator[Named]:

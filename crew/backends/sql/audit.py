@@ -16,6 +16,7 @@ INSERT INTO crew_audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, CASE
     WHEN $8::text = '' THEN coalesce((SELECT user_id FROM crew_runs WHERE run_id = $5), '')
     ELSE $8 END)
 """)  # noqa: S608 # ours
+# the numbers are those of an AuditFilter's fields
 SELECT = sql(f"""
 SELECT {COLUMNS} FROM crew_audit
 WHERE ($1::text IS NULL OR action = $1) AND ($2::text IS NULL OR run_id = $2)

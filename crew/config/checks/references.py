@@ -93,11 +93,9 @@ def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         path = ("agents", place)
         first = listed.setdefault(name, place)
         if first != place:
-            text, related = (
-                f"agent {name} is listed twice",
-                document.related(("agents", first), name),
-            )
-            yield document.problem(path, "agent-listed-twice", text, related=[related])
+            text = f"agent {name} is listed twice"
+            related = [document.related(("agents", first), name)]
+            yield document.problem(path, "agent-listed-twice", text, related=related)
         if name in files.agent_files:
             continue
         if name in by_stem:

@@ -84,9 +84,10 @@ def deeper_key(lines: Sequence[str], line: int, column: int) -> Found | None:
     """
     written = lines[line - 1] if 0 < line <= len(lines) else ""
     found = ONLY_KEY.match(written)
-    above = [one for one in lines[: max(0, line - 1)] if one.strip() and one.strip()[0] != "#"]
-    before = WITH_VALUE.match(above[-1]) if above else None
-    if found is None or before is None or found.end() + 1 != column:
+    if found is None or found.end() + 1 != column:
+        return None
+    above = (one for one in reversed(lines[: line - 1]) if one.strip() and one.strip()[0] != "#")
+    if (before := WITH_VALUE.match(next(above, ""))) is None:
         return None
     indent, wanted = len(written) - len(written.lstrip()), before.start("key")
     if indent <= wanted:

@@ -1,6 +1,7 @@
 """What a parser of YAML stops at, in its words, and what usually helps; pure."""
 
 import re
+from collections.abc import Sequence
 
 import yaml
 
@@ -12,6 +13,7 @@ from crew.config.files.spacing import (
     odd_space,
 )
 
+# what the parser notices only behind the mistake
 KEY_MISTAKES = ("mapping values are not allowed", "could not find expected ':'")
 FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
 GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
@@ -31,21 +33,21 @@ REMEDIES = {
 
 def explain_syntax(error: yaml.MarkedYAMLError, text: str) -> Found:
     """Return where a mistake of a text is, and what is wrong there."""
+    lines = text.splitlines()
+    if (found := _find_spacing(error, lines)) is not None:
+        return found
     mark = error.problem_mark or error.context_mark
     # found where it begins: a quote or bracket that is never closed, a key without ':'
     is_later = error.problem is not None and any(words in error.problem for words in FOUND_LATER)
     if is_later or _is_unclosed(error):
         mark = error.context_mark or mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    if (found := _find_spacing(error, text)) is not None:
-        return found
-    return line, column, _words(error, text, line, column)
+    return line, column, _words(error, lines, line, column)
 
 
-def _find_spacing(error: yaml.MarkedYAMLError, text: str) -> Found | None:
+def _find_spacing(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> Found | None:
     """Find a space that is missing, or none to YAML, where that is why the parser stops."""
     mark = error.problem_mark or error.context_mark
-    lines = text.splitlines()
     line = mark.line + 1 if mark is not None else len(lines)
     if (found := odd_space(lines, line)) is not None:
         return found
@@ -67,10 +69,9 @@ def _is_unclosed(error: yaml.MarkedYAMLError) -> bool:
     return is_flow and begin is not None and end is not None and begin.line < end.line
 
 
-def _words(error: yaml.MarkedYAMLError, text: str, line: int, column: int) -> str:
+def _words(error: yaml.MarkedYAMLError, lines: Sequence[str], line: int, column: int) -> str:
     """Return the parser's words, and what usually helps."""
     reason = ": ".join(part for part in (error.context, error.problem) if part)
-    lines = text.splitlines()
     written = lines[line - 1] if 0 < line <= len(lines) else ""
     indent = written[: len(written) - len(written.lstrip())]
     if written.startswith(GIT_CONFLICT):

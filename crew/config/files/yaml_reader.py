@@ -21,7 +21,6 @@ TAGS = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
 )
-# what the parser notices only behind the mistake
 # a limit of libyaml's own (1,000, since PyYAML 6.0.4); it reads ahead of our check
 NESTED_TOO_DEEP = "exceeded maximum nesting depth"
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})

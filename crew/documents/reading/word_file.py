@@ -110,7 +110,7 @@ class _Shown:
     def of(cls, styles: Any, *, is_white: bool) -> "_Shown":
         """Return what is shown by the styles of a file."""
         known = list(styles.iter(f"{W}style"))
-        by_id = {one.get(f"{W}styleId", ""): one for one in known}
+        by_id = {name: one for one in known if (name := one.get(f"{W}styleId"))}
         ones = (one for one in known if one.get(f"{W}default", "0") not in OFF)
         default = next((one for one in ones if one.get(f"{W}type") == "paragraph"), None)
         return cls(by_id, default, is_white)

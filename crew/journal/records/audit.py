@@ -50,7 +50,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which entries are wanted; without a value: all. Times are RFC 3339, or their beginnings."""
+    """Which entries are wanted; without a value: all. Times are as `beginning_of` returns them."""
 
     action: AuditAction | None = None
     run_id: str | None = None
@@ -84,7 +84,7 @@ class AuditLog(Protocol):
     async def entries(
         self, limit: int = 100, wanted: AuditFilter = ALL_ENTRIES
     ) -> Sequence[AuditEntry]:
-        """Return up to `limit` entries, newest first; of one action, or about one run."""
+        """Return up to `limit` entries, newest first."""
         ...
 
     async def purge(self, before: str, limit: int = 1000) -> int:

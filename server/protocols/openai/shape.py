@@ -23,6 +23,14 @@ KINDS = {
 }
 # characters of a result that stand beside an answer
 MAX_SHOWN = 500
+# by field, the values that ask for nothing
+REFUSED: dict[str, tuple[Any, ...]] = {
+    "n": (None, 1),
+    "logprobs": (None, False),
+    "top_logprobs": (None, 0),
+    "audio": (None,),
+    "background": (None, False),
+}
 
 
 def refuse_openai(problem: HttpProblem, path: str) -> Response:
@@ -60,16 +68,6 @@ def require_model(request: Request, data: Mapping[str, Any]) -> str:
         text = f"the model {model[:100]!r} does not exist; GET /v1/models lists what there is"
         raise HttpProblem(404, text, [("model", text)], more={"code": "model_not_found"})
     return model
-
-
-# by field, the values that ask for nothing
-REFUSED: dict[str, tuple[Any, ...]] = {
-    "n": (None, 1),
-    "logprobs": (None, False),
-    "top_logprobs": (None, 0),
-    "audio": (None,),
-    "background": (None, False),
-}
 
 
 def refuse_fields(data: Mapping[str, Any]) -> None:

@@ -94,6 +94,24 @@ async def test_a_run_does_not_stand_in_its_own_way(tmp_path: Path, backend: str)
     assert (run.row.status, run.row.reason, codes(run)) == ("completed", "terminal", [])
 
 
+async def test_members_wait_each_for_what_has_ended(tmp_path: Path):
+    """Both ask again at once: not only the one that has it written gets the room."""
+    dear = {**WRITER, "max_tokens": 60, "is_terminal": False}
+    member = {**dear, "output": {"properties": {"ok": {"type": "boolean"}}}}
+    agents = {"a": dear, "b": member, "c": member, "d": {**dear, "is_terminal": True}}
+    group = {"agents": ["b", "c"], "wait_for_all": True, "next_agent": "d"}
+    routing = {"defaults": {"a": "both"}, "parallel_groups": {"both": group}}
+    rules: list[dict[str, Any]] = [{"hears": "must be", "say": {"ok": True}}]
+    rules += [{"agent": one, "say": {"ok": "x"}} for one in "bc"] + [{"say": "done"}]
+    own = {"own": {"scope": "run", "usd": 0.5, "wait_seconds": 0}}
+    folder = crew_of_budgets(tmp_path, own, agents=agents, routing=routing, rules=rules)
+    crew = load_crew(folder)
+    async with Runs(crew, SqliteStore(tmp_path / "crew.db")) as runs:
+        run = await play(crew, query=Query("hello"), runs=runs)
+    assert (run.row.status, run.row.reason, codes(run)) == ("completed", "terminal", [])
+    assert len(run.of("agent_response")) == 6
+
+
 @pytest.mark.parametrize("name", ["max_usd", "cost_limits"])
 def test_names_that_have_pots_of_their_own_are_taken(tmp_path: Path, name: str):
     folder = crew_of_budgets(tmp_path, {name: {"scope": "run", "tokens": 10**6}})
