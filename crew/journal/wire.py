@@ -127,6 +127,11 @@ def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
 
 
+def joined_pieces(first: RunEvent, text: str, timestamp: str) -> RunEvent:
+    """Return one piece in place of several: of the first one's text, up to a moment."""
+    return _encoded(first.type, None, first.agent, text, timestamp, {**first.metadata})
+
+
 @lru_cache(maxsize=1000)
 def _around(
     type_: str,

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from tools.text.scripts import FORMAT, UNSPACED
+from tools.text.scripts import FORMAT, ONE_IS_A_WORD, UNSPACED
 
 # of a word; a longer one is cut
 MAX_WORD = 64
@@ -71,13 +71,16 @@ class Words:
     def terms(self, text: str) -> tuple[Counter[str], int]:
         """Return the words of a text by which it is found, and how many words it has.
 
-        A word with marks stands there without them, too.
+        A word with marks stands there without them, too; and each Chinese character and Korean
+        syllable, as a query may be one alone.
         """
+        text = _folded(text)
         found: Counter[str] = Counter()
         length = 0
         for word in _words(text):
             length += 1
             found.update(self._forms(word))
+        found |= Counter(ONE_IS_A_WORD.findall(text))
         return found, length
 
     def dated_terms(self, text: str, at: datetime) -> tuple[Counter[str], int]:
@@ -88,7 +91,7 @@ class Words:
         """Return the words that are looked for, each once."""
         if len(text) > 2 * MAX_QUERY:
             text = f"{text[:MAX_QUERY]} {text[-MAX_QUERY:]}"
-        terms = [one for word in _words(text) for one in self._forms(word)]
+        terms = [one for word in _words(_folded(text)) for one in self._forms(word)]
         found = list(dict.fromkeys(terms))
         if len(found) <= MAX_QUERY_WORDS:
             return found
@@ -104,13 +107,19 @@ class Words:
         return (stem,) if plain == word else (stem, self._stem(plain))
 
 
-def _words(text: str) -> Iterator[str]:
+def _folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold()
+    if text.isascii():
+        return text
+    # casefold may take characters apart
+    return FORMAT.sub("", unicodedata.normalize("NFC", text))
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of a folded text, as they follow each other."""
     if text.isascii():
         yield from ASCII_WORD.findall(text)
         return
-    # casefold may take characters apart
-    text = FORMAT.sub("", unicodedata.normalize("NFC", text))
     for kind, run in groupby(text, _kind_of):
         word = "".join(run)
         if kind == "word":

@@ -11,6 +11,7 @@ import { documentsPage } from "./pages/documents.js";
 import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
 import { editPage } from "./pages/edit.js";
+import { OPENED } from "./opened.js";
 import { element, leftOut, visible } from "./page.js";
 import { revisionsPage } from "./pages/revisions.js";
 import { runPage } from "./pages/run.js";
@@ -45,7 +46,7 @@ const PAGES = [
   [/^\/audit$/, auditPage, ["action", "run_id", "name", "since", "until"]],
   [/^\/revisions$/, revisionsPage, ["r"]],
   [/^\/crew$/, crewPage, []],
-  [/^\/edit$/, editPage, []],
+  [/^\/edit$/, editPage, ["file"]],
   [/^\/tools$/, toolsPage, []],
 ];
 
@@ -84,7 +85,7 @@ function unknownIn(given, known, node) {
   if (known === null) return [];
   const isLeftOut = ([name, value]) => {
     const field = node.querySelector(`:is(select, input[type="date"])[name="${CSS.escape(name)}"]`);
-    return !known.includes(name) || (field && field.value !== value);
+    return ![...known, OPENED].includes(name) || (field && field.value !== value);
   };
   return leftOut(given.filter(isLeftOut).map((pair) => pair.join("=")));
 }

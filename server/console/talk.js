@@ -4,6 +4,7 @@ import { askingCard } from "./asking.js";
 import { attachedTo } from "./attached.js";
 import { markdown } from "./shared/markdown.js";
 import { sources } from "./pages/documents.js";
+import { kept } from "./opened.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
 import { PlanGraph } from "./drawn/plan.js";
 import { t } from "./words.js";
@@ -127,7 +128,7 @@ export class Talk {
     const left = element("span", { className: "spinner" });
     const summary = element("summary", {}, `${visible(data.tool)} `, left);
     const given = element("pre", { ariaLabel: t("Its arguments") }, json(data.arguments));
-    const call = element("details", { className: "tool" }, summary, given);
+    const call = kept(`call-${data.seq}`, element("details", { className: "tool" }, summary, given));
     this.add(data, call);
     this.calls.set(callOf(data), { call, left, until: Date.parse(event.timestamp) + data.timeout_seconds * 1000, said: "" });
     this.tick();
@@ -148,7 +149,7 @@ export class Talk {
     const tries = data.attempts > 1 ? ` · ${data.attempts} ${t("attempts")}` : "";
     const summary = element("summary", {}, `${mark} ${visible(data.tool)} `, element("small", {}, `${seconds(data.duration_seconds)}${tries}`));
     const output = element("pre", { ariaLabel: t("Output") }, visible(data.output));
-    const call = known?.call ?? element("details", { className: "tool" });
+    const call = known?.call ?? kept(`call-${data.seq}`, element("details", { className: "tool" }));
     if (!known) this.add(data, call);
     call.querySelector("summary")?.remove();
     call.prepend(summary);
@@ -161,7 +162,7 @@ export class Talk {
   component(event, data) {
     const summary = element("summary", {}, `▦ ${visible(data.component)} `, element("small", {}, visible(data.tool)));
     const drawn = element("pre", { ariaLabel: t("Output") }, visible(JSON.stringify(data.data, null, 2)));
-    this.add(data, element("details", { className: "tool shown" }, summary, drawn));
+    this.add(data, kept(`shown-${data.seq}`, element("details", { className: "tool shown" }, summary, drawn)));
   }
 
   handoff(event, data) {

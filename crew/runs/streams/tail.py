@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from crew.journal.wire import RunEvent
+from crew.runs.streams.written import TextsUnderWay
 from tools.clock import Clock, Timer
 
 # A follower so many events, or bytes, behind is cut off; it may come back by id.
@@ -59,9 +60,11 @@ class Tail:
         # the run is not played here, it was only told something: more is to come behind this
         self.goes_on = False
         self.followers: set[Follower] = set()
+        self._texts = TextsUnderWay()
 
     def add(self, event: RunEvent) -> None:
         """Add an event and wake the followers; cut off those that it pushes too far behind."""
+        self._texts.note(event, self.first + len(self.events))
         self.events.append(event)
         self._bytes += len(event.encoded)
         if len(self.events) > MAX_WAITING or self._bytes > MAX_WAITING_BYTES:
@@ -102,7 +105,8 @@ class Tail:
     ) -> AsyncGenerator[RunEvent | None, None]:
         """Yield the events from a place on, as they come, until the tail is closed.
 
-        None after each `idle_seconds` without one.
+        None after each `idle_seconds` without one. What was written before this place of texts that
+        are under way comes first.
 
         Args:
             place: of `place_after`.
@@ -118,6 +122,9 @@ class Tail:
         self.followers.add(follower)
         reached = self.seq
         try:
+            if after <= self.seq:
+                for piece in self._texts.before(place):
+                    yield piece
             while True:
                 if follower.place < self.first:
                     raise TooSlow

@@ -1,6 +1,7 @@
 // Two runs side by side, step by step.
 
 import { get } from "../api.js";
+import { kept } from "../opened.js";
 import { cards, chip, clock, element, link, seconds, spent, visible } from "../page.js";
 import { locale, t } from "../words.js";
 
@@ -15,7 +16,9 @@ export async function comparePage({ signal, title }) {
   async function fill() {
     if (!a.value || !b.value) return;
     const query = new URLSearchParams({ a: a.value.trim(), b: b.value.trim() });
-    history.replaceState(history.state, "", `/compare?${query}`);
+    const shows = new URLSearchParams(location.search);
+    // of other runs other texts were opened
+    if ([...query].some(([name, value]) => shows.get(name) !== value)) history.replaceState(history.state, "", `/compare?${query}`);
     place.replaceChildren(...shown(await get(`/compare?${query}`, { signal })));
   }
 
@@ -39,7 +42,7 @@ function shown({ runs, apart, same_revision: same, first, steps }) {
   ];
   const body = steps.map((pair, place) => {
     const cell = (one) => element("td", {}, ...(one ? [element("span", {}, visible(one.what)), ...(one.source ? [" ", element("code", {}, visible(one.source))] : [])] : []));
-    const diff = pair.diff ? [element("details", {}, element("summary", {}, t("texts differ")), element("pre", { tabIndex: 0 }, visible(pair.diff)))] : [];
+    const diff = pair.diff ? [kept(`step-${place + 1}`, element("details", {}, element("summary", {}, t("texts differ")), element("pre", { tabIndex: 0 }, visible(pair.diff))))] : [];
     const mark = element("th", { scope: "row" }, String(place + 1), ...(place + 1 === first ? [" ◀"] : []));
     const b = cell(pair.b);
     b.append(...diff);

@@ -2,6 +2,7 @@
 
 import { get, post } from "../api.js";
 import { Graph } from "../drawn/graph.js";
+import { kept } from "../opened.js";
 import { button, clock, element, json, link, visible } from "../page.js";
 import { t } from "../words.js";
 
@@ -25,7 +26,7 @@ export async function crewPage({ signal, title }) {
     element("p", {}, link("/tools", `${t("Tools")} (${crew.tools.length})`)),
     ...section("Providers", crew.providers.length, () => crew.providers.map(provider)),
     element("h2", {}, t("Limits")),
-    element("details", {}, element("summary", {}, t("settings")), limits),
+    kept("settings", element("details", {}, element("summary", {}, t("settings")), limits)),
   );
 }
 
@@ -62,8 +63,8 @@ const section = (name, count, made) => (count ? [element("h2", {}, `${t(name)} (
 function agent({ id, name, role, model, description, tools, signals, is_terminal: ends, waits_for_signal: waits }) {
   const ways = signals.map(({ signal, target }) => [signal, `→ ${target ?? t("end")}`]);
   const marks = [id, role, model, ends && t("end"), waits && t("asks before it goes on")].filter(Boolean).join(" · ");
-  return element("details", {}, element("summary", {}, element("b", {}, name), element("small", {}, ` ${visible(marks)}`)),
-    element("p", {}, visible(description)), element("p", {}, tools.map((one) => one.name).join(", ")), table(ways));
+  return kept(`agent-${id}`, element("details", {}, element("summary", {}, element("b", {}, name), element("small", {}, ` ${visible(marks)}`)),
+    element("p", {}, visible(description)), element("p", {}, tools.map((one) => one.name).join(", ")), table(ways)));
 }
 
 function provider({ name, answers, reason, models }) {

@@ -3,7 +3,7 @@
 
 import { call, get, parse } from "../api.js";
 import { Graph } from "../drawn/graph.js";
-import { button, element, link, visible } from "../page.js";
+import { button, element, leftOut, link, visible } from "../page.js";
 import { t } from "../words.js";
 
 const QUIET_MILLIS = 150;
@@ -64,7 +64,9 @@ class EditPage {
     const earlier = kept.find(({ base }) => base !== this.base);
     if (earlier) this.offerDraft(earlier);
     if (!this.writable) this.say(`${t("The files cannot be written here.")} ${visible(this.reason)}`, "warning");
-    this.show(this.texts.has("crew.yaml") ? "crew.yaml" : [...this.texts.keys()][0]);
+    const wanted = new URLSearchParams(location.search).get("file");
+    if (wanted && !this.texts.has(wanted)) this.alert.append(...leftOut([`file=${wanted}`]));
+    this.show([wanted, "crew.yaml"].find((path) => this.texts.has(path)) ?? [...this.texts.keys()][0]);
     const save = button(t("Save as a revision"), () => this.save(), { className: "main" });
     save.disabled = !this.writable;
     const fix = button(t("Mend what is certain"), () => this.mend());
@@ -134,6 +136,7 @@ class EditPage {
 
   show(path) {
     this.path = path;
+    if (!this.signal.aborted) history.replaceState(history.state, "", `/edit?${new URLSearchParams({ file: path })}`);
     this.editor.show(path, this.texts.get(path) ?? "");
     this.mark();
   }

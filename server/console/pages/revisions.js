@@ -1,6 +1,7 @@
 // What was served since when, by whom and why; what differs since then, and the way back.
 
 import { get, post } from "../api.js";
+import { kept } from "../opened.js";
 import { button, cards, clock, element, visible } from "../page.js";
 import { t } from "../words.js";
 
@@ -35,7 +36,7 @@ function row(one, open) {
 async function diffOf(one, signal) {
   const found = await get(`/revisions/${one.number}/diff`, { signal });
   const lines = found.diff.map((each) => element("li", { className: each.more ? "warning" : "" }, `${each.more ? "⚠ " : ""}${visible(each.text)} `, element("code", {}, visible([each.source_then, each.source_now].filter(Boolean).join(" → ")))));
-  const files = found.files.map((each) => element("details", {}, element("summary", {}, visible(each.path)), element("pre", { tabIndex: 0 }, visible(each.diff))));
+  const files = found.files.map((each) => kept(each.path.replaceAll(",", "_"), element("details", {}, element("summary", {}, visible(each.path)), element("pre", { tabIndex: 0 }, visible(each.diff)))));
   const none = lines.length || files.length ? [] : [element("p", {}, t("Nothing differs."))];
   return element("div", { className: "card" }, element("h2", {}, `${t("From")} ${one.number} ${t("to what is served now")}`), element("ul", {}, ...lines), ...none, ...files, back(one));
 }

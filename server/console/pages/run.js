@@ -3,6 +3,7 @@
 import { every, get, patient, post, start } from "../api.js";
 import { Graph } from "../drawn/graph.js";
 import { conversationPath } from "./conversations.js";
+import { kept } from "../opened.js";
 import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "../page.js";
 import { Replay } from "../replay.js";
 import { Talk } from "../talk.js";
@@ -43,11 +44,11 @@ class RunPage {
     this.head = element("header", { className: "run" });
     this.alert = element("p", { className: "error", role: "alert" });
     this.log = element("pre", { className: "raw", tabIndex: 0 });
-    const raw = element("details", {}, element("summary", {}, t("Raw events")), this.log);
+    const raw = kept("raw", element("details", {}, element("summary", {}, t("Raw events")), this.log));
     raw.ontoggle = () => this.showRaw();
     this.rawBox = raw;
-    const way = element("details", { open: true }, element("summary", {}, t("Route")), this.graph.node);
-    const times = element("details", { open: true }, element("summary", {}, t("Timeline")), this.waterfall.node);
+    const way = kept("route", element("details", { open: true }, element("summary", {}, t("Route")), this.graph.node));
+    const times = kept("timeline", element("details", { open: true }, element("summary", {}, t("Timeline")), this.waterfall.node));
     this.live = element("div", { ariaLive: "polite", className: "hidden" });
     const side = element("aside", {}, way, times, new Why(run.run_id).node, new Replay(run.run_id).node, exports(run.run_id), raw);
     this.node = element("div", { className: "run-page" }, this.head, this.alert, element("div", { className: "panes" }, this.talk.node, side), this.live);

@@ -1,6 +1,7 @@
 // Why a run went where it went: each event with the rules that decided, their words and lines.
 
 import { get } from "../api.js";
+import { kept } from "../opened.js";
 import { element, json, money, seconds, visible } from "../page.js";
 import { t } from "../words.js";
 
@@ -9,7 +10,7 @@ export class Why {
   constructor(runId) {
     this.runId = runId;
     this.steps = element("ol", { className: "why" });
-    this.node = element("details", {}, element("summary", {}, t("Why")), this.steps);
+    this.node = kept("why", element("details", {}, element("summary", {}, t("Why")), this.steps));
     this.node.ontoggle = () => this.node.open && this.load();
   }
 
@@ -29,7 +30,7 @@ function stepOf(one) {
   const rulings = [...one.decided, ...one.limits].map(rulingOf);
   const node = element("li", { value: one.event }, visible(one.step), about, ...(rulings.length ? [element("ul", {}, ...rulings)] : []));
   if (Object.keys(one.facts).length) {
-    node.append(element("details", {}, element("summary", {}, t("more")), element("pre", { tabIndex: 0 }, json(one.facts))));
+    node.append(kept(`why-${one.event}`, element("details", {}, element("summary", {}, t("more")), element("pre", { tabIndex: 0 }, json(one.facts)))));
   }
   return node;
 }

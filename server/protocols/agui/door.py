@@ -117,7 +117,7 @@ async def follow_agent(request: Request) -> Response | EventStream:
     thread_id = thread_of(row.conversation_id) or row.source_name or run_id
     # an answer that is under way comes whole: the client has an unknown part of it
     form = _form(request, run_id, thread_id, after, comes_back=after > 0)
-    return stream_of(request, run_id, after, form, deltas=False, ends=False)
+    return stream_of(request, run_id, after, form, deltas=True, ends=False)
 
 
 def _stream(

@@ -91,7 +91,7 @@ async def resume_stream(request: Request) -> Response | EventStream:
     before = await segment_of(request, row.run_id, newest) - 1
     form = _form(request, row.run_id, before)
     return stream_of(
-        request, row.run_id, before, form, deltas=False, headers=[VERSION], needed=False
+        request, row.run_id, before, form, deltas=True, headers=[VERSION], needed=False
     )
 
 

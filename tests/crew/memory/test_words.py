@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crew.memory.words import MAX_QUERY_WORDS, MAX_WORD, Words
+from tools.text.scripts import ONE_IS_A_WORD
 
 ENGLISH, PLAIN = Words("en"), Words("vi")
 TERMS = {
@@ -16,12 +17,18 @@ TERMS = {
     "marks count, and may be missing": (PLAIN, "Bán bạn", {"bán": 1, "bạn": 1, "ban": 2}, 2),
     "in whatever form": (PLAIN, "ba\u0301n", {"bán": 1, "ban": 1}, 1),
     "letters that have no mark of their own": (PLAIN, "đường", {"đường": 1, "duong": 1}, 1),
-    "pairs of characters without spaces": (PLAIN, "富士山", {"富士": 1, "士山": 1}, 2),
+    "pairs of characters without spaces": (
+        PLAIN,
+        "富士山",
+        {"富士": 1, "士山": 1, "富": 1, "士": 1, "山": 1},
+        2,
+    ),
+    "of Thai no single letters": (PLAIN, "แมว", {"แม": 1, "มว": 1}, 2),
     "one such character": (PLAIN, "山", {"山": 1}, 1),
     "several scripts in one": (
         PLAIN,
         "Tôi ăn 寿司 ok",
-        {"tôi": 1, "toi": 1, "ăn": 1, "an": 1, "寿司": 1, "ok": 1},
+        {"tôi": 1, "toi": 1, "ăn": 1, "an": 1, "寿司": 1, "寿": 1, "司": 1, "ok": 1},
         4,
     ),
     "vowel signs are of their word": (PLAIN, "हिन्दी", {"हिन्दी": 1, "हनद": 1}, 1),
@@ -38,7 +45,16 @@ def test_words_of_a_text(words: Words, text: str, terms: dict[str, int], length:
         assert "हिन्दी" in found
         return
     assert (dict(found), count) == (terms, length)
-    assert set(words.query(text)) == set(found)
+    assert set(words.query(text)) == {one for one in found if not _is_part(one, text)}
+
+
+def _is_part(term: str, text: str) -> bool:
+    return bool(ONE_IS_A_WORD.fullmatch(term)) and term != text
+
+
+@pytest.mark.parametrize(("text", "query"), [("我养了一只猫。", "猫"), ("물을 마셨다", "물")])
+def test_one_character_finds_the_texts_with_it(text: str, query: str):
+    assert set(PLAIN.query(query)) <= set(PLAIN.terms(text)[0])
 
 
 @pytest.mark.parametrize("language", ["en", "en-GB", "English", "EN_us"])
@@ -68,7 +84,8 @@ def test_any_text_has_words(text: str):
     """The words of a text are found again, and are the same in another case and form."""
     terms, length = PLAIN.terms(text)
     assert length <= len(text) * 4
-    assert set(PLAIN.query(text)) == set(terms)
+    assert set(PLAIN.query(text)) <= set(terms)
+    assert {one for one in terms if not ONE_IS_A_WORD.match(one)} <= set(PLAIN.query(text))
     assert all(one and one.strip() == one for one in terms)
     if any(map(str.isalnum, text)):
         assert terms

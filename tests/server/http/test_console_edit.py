@@ -42,12 +42,27 @@ def test_a_change_is_checked_and_saved(browser: Browser, tmp_path: Path):
         expect(page.locator(".edit-page .rehearsals")).to_contain_text("passed")
         save = page.get_by_role("button", name="Save as a revision")
         save.click()
-        assert page.url.endswith("/edit"), "why is asked first"
+        assert page.url.endswith("/edit?file=crew.yaml"), "why is asked first"
         page.get_by_label("Why?").fill("three rounds are enough")
         save.click()
         expect(page.locator(".revisions tbody tr").first).to_contain_text("three rounds are enough")
         assert "settings: { max_rounds: 3 }" in (folder / "crew.yaml").read_text()
         assert page.evaluate("Object.keys(localStorage).filter(key => key.includes('draft'))") == []
+
+
+def test_the_address_names_the_file(browser: Browser, tmp_path: Path):
+    """A link to a file opens it; one to a file that is not there says so."""
+    with serving(copy_example("routing", tmp_path), **EDITS) as server:
+        with opened_page(browser) as page:
+            opened(page, server)
+            file = page.locator(".files button").filter(has_text="agents/").first
+            name = file.inner_text()
+            file.click()
+            page.reload()
+            expect(page.locator(".files button[aria-current]")).to_have_text(name)
+            page.goto(f"{server.url}/edit?file=agents/gone.yaml")
+            expect(page.get_by_role("status").first).to_contain_text("file=agents/gone.yaml")
+            expect(page.locator(".files button[aria-current]")).to_have_text("crew.yaml")
 
 
 def test_what_may_be_written_is_offered(browser: Browser, tmp_path: Path):

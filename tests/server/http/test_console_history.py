@@ -1,5 +1,6 @@
 """Search, comparison, automation, audit and revisions in the console, in a real browser."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,30 @@ def test_a_server_that_does_not_answer(browser: Browser, folder: Path, locale: s
         box.fill("please")
         box.press("Enter")
         expect(page.locator("#view").get_by_role("alert")).to_have_text(said)
+
+
+def test_what_is_opened_stands_in_the_address(browser: Browser, folder: Path):
+    """And is opened after a reload, and by a link; what was closed stays closed."""
+    with serving(folder) as server, opened_page(browser) as page:
+        run_id = ran(server, "loud please")
+        page.goto(f"{server.url}/runs/{run_id}")
+        call = page.locator("details.tool").first
+        call.locator("summary").click()
+        page.locator("summary", has_text="Raw events").click()
+        page.locator("summary", has_text="Timeline").click()
+        expect(page).to_have_url(re.compile(r"\?open=call-\d+%2Craw%2Ctimeline$"))
+        for _ in range(2):
+            page.goto(page.url)
+            expect(call.get_by_label("Its arguments")).to_be_visible()
+            expect(page.locator("pre.raw")).to_be_visible()
+            expect(page.locator("details", has_text="Timeline").last).not_to_have_attribute(
+                "open", ""
+            )
+            expect(page.locator("p.warning")).to_have_count(0)
+        call.locator("summary").click()
+        page.locator("summary", has_text="Raw events").click()
+        page.locator("summary", has_text="Timeline").click()
+        expect(page).to_have_url(f"{server.url}/runs/{run_id}")
 
 
 def test_words_are_found_and_runs_compared(browser: Browser, folder: Path, tmp_path: Path):
