@@ -97,7 +97,7 @@ class MemoryStore(OneProcess):
             self.chores, *kept, self._forget_runs, self._is_open
         )
         self.costs = MemoryCosts()
-        self.budgets = MemoryBudgets(self.costs, self.outbox)
+        self.budgets = MemoryBudgets(self.costs, self.outbox, self._has_ended)
         logs = (self.audit, self.grants, self.outbox, self.chores, *kept)
         self.people = MemoryPeople(self._rows, self._forget_run, *logs, self.costs)
 
@@ -224,6 +224,10 @@ class MemoryStore(OneProcess):
         )
         return list(islice(found, limit))
 
+    def _has_ended(self, run_id: str) -> bool:
+        row = self._rows.get(run_id)
+        return row is not None and row.status not in ("running", "paused")
+
     async def delete_runs(self, run_ids: Sequence[str]) -> list[str]:
         """See RunLog."""
         rows = [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
@@ -231,6 +235,7 @@ class MemoryStore(OneProcess):
         for run_id in deleted:
             self._forget_run(run_id)
             self.outbox.forget(run_id)
+            self.budgets.forget_run(run_id)
         return deleted
 
     async def count(self, status: RunStatus) -> int:

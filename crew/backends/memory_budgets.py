@@ -1,6 +1,6 @@
 """The pots of budgets, of a store that ends with its process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pydantic import TypeAdapter
@@ -17,14 +17,17 @@ CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 class MemoryBudgets:
     """See BudgetLog."""
 
-    def __init__(self, costs: MemoryCosts, outbox: MemoryOutbox) -> None:
+    def __init__(
+        self, costs: MemoryCosts, outbox: MemoryOutbox, has_ended: Callable[[str], bool]
+    ) -> None:
         """Of a store.
 
         Args:
             costs: of the store; it has each call that is new.
             outbox: of the store.
+            has_ended: whether an id is one of a run that has ended.
         """
-        self._costs, self._outbox = costs, outbox
+        self._costs, self._outbox, self._has_ended = costs, outbox, has_ended
         # keys of what was added once
         self._added: set[str] = set()
         self._pots: dict[PotKey, PotState] = {}
@@ -66,9 +69,21 @@ class MemoryBudgets:
                 held_calls=pot.held_calls - 1,
             )
 
-    async def pots(self, budgets: Sequence[str]) -> list[PotState]:
+    async def pots(
+        self, budgets: Sequence[str], periods: Sequence[str] | None = None
+    ) -> list[PotState]:
         """See BudgetLog."""
-        return [pot for key, pot in sorted(self._pots.items()) if key.budget in budgets]
+        return [
+            pot
+            for key, pot in sorted(self._pots.items())
+            if key.budget in budgets
+            and (periods is None or (key.period in periods and not self._has_ended(key.value)))
+        ]
+
+    def forget_run(self, run_id: str) -> None:
+        """Drop the pots of a run that is deleted."""
+        for key in [one for one in self._pots if one.value == run_id]:
+            del self._pots[key]
 
     async def pot(self, key: PotKey) -> PotState | None:
         """See BudgetLog."""

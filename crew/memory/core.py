@@ -61,6 +61,10 @@ class CoreRule:
     writers: frozenset[ChangedBy]
     fill: FillRule | None = None
 
+    def origin(self, run_id: str, quote: str) -> tuple[str, str]:
+        """Return the run and the words that a change names; none of a block that all users see."""
+        return ("", "") if self.scope == "crew" else (run_id, quote)
+
     def taint(self, known: CoreVersion | None, more: Sequence[str]) -> tuple[str, ...]:
         """Return what taints the block after a change in a run that `more` taints.
 

@@ -1,9 +1,8 @@
 """Items of recall memory: what each may hold, and how agents are shown them."""
 
 import math
-import re
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -16,22 +15,12 @@ from crew.journal.records.remembered.recall import (
     RecallLimits,
     Search,
 )
-from crew.memory.words import Words, without_marks
+from crew.memory.words import Words
 from tools.text.folding import fold
 
 # in characters: of a text, of a quote, a key, an outcome; topics and their characters
 MAX_TEXT, MAX_QUOTE, MAX_KEY, MAX_OUTCOME = 500, 2000, 100, 200
 MAX_TOPICS, MAX_TOPIC = 10, 60
-# a name may have another ending in the quote: so many letters are enough
-NAME_LETTERS = 4
-# of a text: a word with what may stand within one
-WORD = re.compile(r"[^\W_]+(?:[-.,'’][^\W_]+)*")
-# what ends a sentence, so that a capital letter behind it makes no name
-SENTENCE_END = re.compile(r"[.!?:;\n][\s\"'“‘(]*$")
-POSSESSIVE = re.compile(r"['’]s?$")
-# between the end of a sentence and the first word of the next
-MAX_SIGNS, SIGNS = 20, " \"'“‘("
-
 Teacher = Literal["person", "agents"]
 
 
@@ -140,49 +129,6 @@ def checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
         if (error := text_error(one)) is not None:
             raise RecallError(f"a topic {error}")
     return tuple(kept.values())
-
-
-def shares_name(text: str, quote: str) -> bool:
-    """Return whether a text shares a name or a number with its quote, where it has one.
-
-    A name begins with a capital letter within a sentence, or has another one within it.
-    """
-    names = {_plain(one) for one in _names(text)}
-    words = {_plain(one.group()) for one in WORD.finditer(quote)}
-    if not names:
-        return True
-    starts = {one[:NAME_LETTERS] for one in words}
-    return any(
-        name in words
-        or (
-            len(name) >= NAME_LETTERS
-            and name[:NAME_LETTERS] in starts
-            and any(_begins_alike(name, word) for word in words)
-        )
-        for name in names
-    )
-
-
-def _names(text: str) -> Iterator[str]:
-    for found in WORD.finditer(text):
-        word = found.group()
-        # what stands before it on the way to the end of a sentence is short
-        before = text[max(0, found.start() - MAX_SIGNS) : found.start()]
-        begins = not before.strip(SIGNS) or SENTENCE_END.search(before) is not None
-        has_capital = word[0].isupper() and not begins
-        if has_capital or any(map(str.isupper, word[1:])) or any(map(str.isdigit, word)):
-            yield word
-
-
-def _plain(word: str) -> str:
-    return without_marks(POSSESSIVE.sub("", fold(word)))
-
-
-def _begins_alike(name: str, word: str) -> bool:
-    """Return whether one is the other with an ending; a number has none."""
-    short, long = sorted((name, word), key=len)
-    is_number = any(map(str.isdigit, name))
-    return not is_number and len(short) >= NAME_LETTERS and long.startswith(short)
 
 
 def taint_of(items: Iterable[RecallItem]) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class Asked extends AskedCall {
     if (this.form) this.node.append(this.form.node);
     this.node.append(...this.remembering(Object.fromEntries(Object.entries(REMEMBER).map(([how, text]) => [how, t(text)]))));
     const prompt = t(this.may.includes("done") ? "Reason, or what it returned" : "Reason, if you say no");
-    this.said = this.labelled(element("input", { type: "text", placeholder: prompt }), prompt);
+    this.said = this.labelled(element("input", { type: "text", className: "said", placeholder: prompt }), prompt);
     this.node.append(this.said);
   }
 }

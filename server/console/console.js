@@ -97,7 +97,7 @@ function go(path) {
 }
 
 // whether a person has begun to answer what a run asks
-const isHalfWritten = () => [...document.querySelectorAll("#view .asking .answer textarea")].some(({ value }) => value.trim());
+const isHalfWritten = () => [...document.querySelectorAll("#view .asking :is(.answer textarea, input.said)")].some(({ value }) => value.trim());
 window.addEventListener("beforeunload", (event) => isHalfWritten() && event.preventDefault());
 
 function title(text) {

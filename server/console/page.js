@@ -72,6 +72,16 @@ const NOW = new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "
 const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const RENEW_MILLIS = 20_000;
 
+/** When a day of a date field begins, for who looks; `days`: of one so many days behind it. */
+export function beginningOf(value, days = 0) {
+  const [year, month, day] = value.split("-").map(Number);
+  const parts = [year, month - 1, day + days];
+  return (isUtc ? new Date(Date.UTC(...parts)) : new Date(...parts)).toISOString();
+}
+
+/** Filters with dates as the API takes them: `until` is the whole of its day. */
+export const inTimes = ({ since, until, ...others }) => ({ ...others, ...(since && { since: beginningOf(since) }), ...(until && { until: beginningOf(until, 1) }) });
+
 // how far a time is from now, in words
 function relative(time) {
   const apart = (new Date(time) - Date.now()) / 1000;

@@ -113,6 +113,9 @@ async def limits_are_raised_and_warned_of_once(store: RunStore) -> None:
     await store.budgets.reserve(sample_reservation("c2", sample_share(EVER)))
     assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER, TODAY]
     assert await store.budgets.pots(["nix"]) == []
+    assert [one.key for one in await store.budgets.pots(["ever", "today"], [TODAY.period])] == [
+        TODAY
+    ]
     # something is reserved in it
     await store.budgets.purge(DAY.format(9))
     assert len(await store.budgets.pots(["ever", "today"])) == 2

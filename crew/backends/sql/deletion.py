@@ -14,14 +14,16 @@ RUNS = sql(
 )
 DELETE_OF_RUNS = [
     sql(f"DELETE FROM crew_{table} WHERE run_id = ANY($1)")  # noqa: S608 # ours
-    for table in ("events", "idempotency_records", "runs")
+    for table in ("events", "idempotency_records", "viewers", "runs")
 ] + [
+    # those of budgets for one run
+    sql("DELETE FROM crew_pots WHERE value = ANY($1) AND period = ''"),
     # an id begins with the run's
     sql(
         "DELETE FROM crew_notices WHERE split_part(id, ':', 1) = ANY($1)",
         "DELETE FROM notices WHERE id IN (SELECT notices.id FROM json_each(?1) AS run"
         " JOIN notices ON notices.id >= run.value || ':' AND notices.id < run.value || ';')",
-    )
+    ),
 ]
 DELETE = [
     sql(f"DELETE FROM crew_{table} WHERE owner = $1 AND conversation_id = $2")  # noqa: S608 # ours

@@ -26,6 +26,8 @@ SECRET_KEYS = {
     "tools": ("api_key",),
     "notify": ("secret", "token", "password"),
 }
+# of an address: a long part of its path or its query
+TOKEN, DIGIT, LETTER = re.compile(r"[/=]([\w-]{16,})"), re.compile(r"\d"), re.compile(r"[A-Za-z]")
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 # masked wherever it stands, such a secret spoils answers
 WORD = re.compile(r"[a-z]+")
@@ -153,7 +155,7 @@ def literal_secrets(
     found: dict[YamlPath, str] = {}
     for section, name, entry in _entries(document):
         given: dict[YamlPath, Any] = {(key,): entry.get(key) for key in SECRET_KEYS[section]}
-        if entry.get("kind") == "slack":
+        if section == "notify" and (entry.get("kind") == "slack" or _has_token(entry.get("url"))):
             # who knows the address may post
             given["url",] = entry.get("url")
         for key, pattern in (("headers", SECRET_HEADER), ("env", SECRET_NAME)):
@@ -167,6 +169,12 @@ def literal_secrets(
             if len(value) >= MIN_SECRET_CHARS or value in stand_ins:
                 found[section, name, *path] = value
     return found
+
+
+def _has_token(url: Any) -> bool:
+    """Return whether an address has a part that nobody guesses, as those of webhooks do."""
+    parts = TOKEN.findall(url) if isinstance(url, str) else []
+    return any(DIGIT.search(one) and LETTER.search(one) for one in parts)
 
 
 def _entries(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -36,11 +36,23 @@ def read_mail(data: bytes, out: MarkedText) -> None:
             break
     else:
         out.note("it has no text of its own")
-    names = [one.get_filename() or one.get_content_type() for one in message.iter_attachments()]
+    names: list[str] = []
+    for part in message.iter_attachments():
+        if _goes_on(part):
+            # behind a picture, the text
+            out.add(f"\n{_content(part)}\n")
+        else:
+            names.append(part.get_filename() or part.get_content_type())
     if names:
         shown = ", ".join(" ".join(one.split())[:100] for one in names[:NAMED])
         more = ", …" if len(names) > NAMED else ""
         out.note(f"{len(names)} attachments that are not read: {shown}{more}")
+
+
+def _goes_on(part: Any) -> bool:
+    """Return whether a part is shown as text behind what stands before it."""
+    is_attached = part.get_content_disposition() == "attachment" or part.get_filename()
+    return bool(part.get_content_type() == "text/plain" and not is_attached)
 
 
 def _header(message: EmailMessage, name: str) -> str:

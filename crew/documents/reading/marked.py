@@ -10,10 +10,11 @@ from crew.documents.cuts import MAX_PLACE
 MAX_NOTE = 500
 # control characters, and marks that change the direction of what follows or cannot be seen
 UNWANTED = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    r"[\x00-\x08\x0e-\x1b\x7f\x80-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
     r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
-BREAKS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+# of lines, slides (a soft one), pages and records
+BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 
 
 class UnreadableFile(Exception):
@@ -44,7 +45,7 @@ class MarkedText:
 
     def mark(self, place: str) -> None:
         """Note that what follows stands at a place."""
-        shown = " ".join(UNWANTED.sub("", place).split())
+        shown = " ".join(cleaned_text(place).split())
         self.marks.append((self._chars, shown[:MAX_PLACE]))
 
     @contextmanager

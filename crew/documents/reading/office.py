@@ -109,7 +109,8 @@ def read_pptx(data: bytes, out: MarkedText) -> None:
                     add_table(([c.text for c in row.cells] for row in shape.table.rows), out)
                 elif shape.has_text_frame and shape.text_frame.text.strip():
                     is_title = shape == slide.shapes.title
-                    out.add(f"{'## ' if is_title else ''}{shape.text_frame.text.strip()}")
+                    text = shape.text_frame.text
+                    out.add(f"## {' '.join(text.split())}" if is_title else text.strip())
         if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
             with out.paragraph():
                 out.add(f"Notes: {frame.text.strip()}" if frame.text.strip() else "")

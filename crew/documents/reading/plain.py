@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable
 
 from pydantic_core import from_json, to_json
@@ -17,17 +18,29 @@ COMMENT = re.compile(
     r"(?P<code>^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)|\Z)"
     # a span of code ends with its paragraph
     r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=ticks)(?!`))"
-    r"|<!--.*?(?:-->|\Z)",
-    re.DOTALL | re.MULTILINE,
+    r"|<!--.*?(?:-->|\Z)"
+    # a definition of a link, with its title
+    r"|^ {0,3}\[(?P<defined>[^\]\n]+)\]:[^\n]*$"
+    r"|<(?P<tag>[a-z][a-z0-9]*)\b[^>]*?(?:\shidden\b|(?:display\s*:\s*none|visibility\s*:\s*hidden))"
+    r"[^>]*>.*?</(?P=tag)>",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
+# a link by a name, which is not the definition of that
+LABEL = re.compile(r"\[(?P<label>[^\]\n]+)\](?!:)")
 # where several fit, a comma is of a text or a number
 DELIMITERS = ";\t|,"
 # of a table that is looked at to find what separates its values
 SAMPLE = 20_000
+SEPARATOR = re.compile(r"\Asep=.?\r?\n", re.IGNORECASE)
+# characters that the names of a table add to each of its rows: of many long ones, the beginnings
+MAX_NAMES, LEAST_NAME = 1000, 6
 
 
-def decode_text(data: bytes) -> str:
-    """Return bytes as text: as their first bytes say, as UTF-8, else as Windows-1252."""
+def decode_text(data: bytes, out: MarkedText | None = None) -> str:
+    """Return bytes as text: as their first bytes say, as UTF-8, else as Windows-1252.
+
+    `out`: gets a note where nothing says that it is the last one.
+    """
     encoding = encoding_of(data)
     for name in filter(None, (encoding, "utf-8-sig")):
         try:
@@ -35,17 +48,30 @@ def decode_text(data: bytes) -> str:
         except UnicodeDecodeError:
             # a mark that says something else than what follows
             continue
+    if out is not None:
+        out.note("no mark of its encoding and no UTF-8: it was read as Windows-1252")
     return data.decode("cp1252", errors="replace")
 
 
 def read_plain(data: bytes, out: MarkedText) -> None:
     """Add a text as it is."""
-    out.add(decode_text(data))
+    out.add(decode_text(data, out))
 
 
 def read_markdown(data: bytes, out: MarkedText) -> None:
-    """Add Markdown without comments, which no reader sees."""
-    out.add(COMMENT.sub(lambda found: found["code"] or "", decode_text(data)))
+    """Add Markdown without what no reader sees.
+
+    Comments, definitions of links that no link has, and elements of HTML that are hidden.
+    """
+    text = decode_text(data, out)
+    used = {one["label"].casefold() for one in LABEL.finditer(text)}
+
+    def shown(found: re.Match[str]) -> str:
+        if found["defined"] and found["defined"].casefold() in used:
+            return found[0]
+        return found["code"] or ""
+
+    out.add(COMMENT.sub(shown, text))
 
 
 def read_json_file(data: bytes, out: MarkedText) -> None:
@@ -62,7 +88,8 @@ def read_csv(data: bytes, out: MarkedText) -> None:
 
     Nothing is evaluated: a formula is the text that it is.
     """
-    text = decode_text(data)
+    # how spreadsheets say what separates the values
+    text = SEPARATOR.sub("", decode_text(data, out))
     csv.field_size_limit(sys.maxsize)
     delimiter = _delimiter(text[:SAMPLE])
     rows = csv.reader(io.StringIO(text.replace("\0", ""), newline=""), delimiter=delimiter)
@@ -73,7 +100,7 @@ def read_csv(data: bytes, out: MarkedText) -> None:
 
 
 def _delimiter(sample: str) -> str:
-    """Return what separates values: with it the most rows have as many of them as the first."""
+    """Return what separates values: with it the most rows have as many of them as each other."""
 
     def fitting(delimiter: str) -> tuple[int, int]:
         lines = sample.replace("\0", "").splitlines(keepends=True)
@@ -81,15 +108,16 @@ def _delimiter(sample: str) -> str:
             rows = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
         except csv.Error:
             return 0, 0
-        values = rows[0] if rows else 0
-        return (rows.count(values), values) if values > 1 else (0, 0)
+        # titles may stand above a table, and sums below
+        several = Counter(one for one in rows if one > 1)
+        return max(((count, values) for values, count in several.items()), default=(0, 0))
 
     # of several the first
     return max(DELIMITERS, key=fitting)
 
 
 def add_rows(rows: Iterable[list[str]], out: MarkedText, place: str = "") -> None:
-    """Add the rows of a table, each with the names that the first one has."""
+    """Add the rows of a table, each with the names that the first one of several values has."""
     names: list[str] | None = None
     for number, row in enumerate(rows, 1):
         values = [" ".join(one.split()) for one in row]
@@ -97,8 +125,10 @@ def add_rows(rows: Iterable[list[str]], out: MarkedText, place: str = "") -> Non
             continue
         out.mark(f"{place}, row {number}" if place else f"row {number}")
         if names is None:
-            names = values
-            out.add(f"{' | '.join(values)}\n")
+            # what stands alone in its row is a title, or the table has one column
+            if sum(map(bool, values)) > 1:
+                names = _short(values)
+            out.add(f"{' | '.join(values).rstrip(' |')}\n")
             continue
         named = names + [""] * (len(values) - len(names))
         cells = (
@@ -107,6 +137,14 @@ def add_rows(rows: Iterable[list[str]], out: MarkedText, place: str = "") -> Non
             if value
         )
         out.add(f"{' | '.join(cells)}\n")
+
+
+def _short(names: list[str]) -> list[str]:
+    """Return the names of a table's columns as each row repeats them."""
+    if sum(map(len, names)) <= MAX_NAMES:
+        return names
+    most = max(LEAST_NAME, MAX_NAMES // len(names))
+    return [one if len(one) <= most else f"{one[: most - 1].rstrip()}…" for one in names]
 
 
 def add_table(rows: Iterable[list[str]], out: MarkedText) -> None:

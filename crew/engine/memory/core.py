@@ -7,7 +7,7 @@ from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
 from crew.journal.records.remembered.core import CoreValue, CoreVersion
 from crew.memory.core import CoreError, CoreRule, block_text, checked, edited, value_of
-from crew.memory.recall import shares_name
+from crew.memory.names import shares_name
 from tools.clock import rfc3339
 from tools.errors import TemporaryError
 
@@ -29,8 +29,10 @@ async def edit_block(
     owner = await speaker.owner(block, rule.scope)
     await speaker.require_quote(quote)
     if speaker.state.taint and rule.schema is None:
-        for _, new in edits:
-            if not shares_name(new, quote):
+        recall = speaker.crew.memory.recall
+        words = recall.words if recall is not None else None
+        for old, new in edits:
+            if not shares_name(new, quote, words, known=old):
                 text = f"what is to stand in {block} has a name or a number that quote has not"
                 raise await speaker.refuse("name", text)
     try:
@@ -71,8 +73,7 @@ async def _edit(
             rfc3339(store.now()),
             "agent",
             speaker.agent.id,
-            speaker.state.run_id,
-            secrets.mask(quote),
+            *rule.origin(speaker.state.run_id, secrets.mask(quote)),
             key,
             rule.taint(newest, speaker.state.taint),
         )

@@ -12,15 +12,19 @@ from crew.journal.records.remembered.core import conversation_owner, user_in
 from crew.journal.records.rows import PAGE
 from crew.journal.remembered.events import DocumentsShown
 from crew.journal.replay import read_event
-from crew.journal.said import PASTED
 from crew.journal.store import RunStore
+from crew.memory.proofs import PASTED
 
 # of each document
 MAX_CHARS = 5_000_000
 
 
 async def texts_of_others(
-    store: RunStore, run_id: str, owners: Sequence[str], attached: Sequence[Attachment]
+    store: RunStore,
+    run_id: str,
+    owners: Sequence[str],
+    attached: Sequence[Attachment],
+    known: set[str],
 ) -> list[str]:
     """Return what tools gave in a run, and the documents that it was shown or that were attached.
 
@@ -29,6 +33,7 @@ async def texts_of_others(
         run_id: of the run.
         owners: that its documents may have.
         attached: what the person has sent.
+        known: documents that are left out; gets those that are returned.
 
     Raises:
         StoreError: it failed.
@@ -47,7 +52,8 @@ async def texts_of_others(
                 documents |= dict.fromkeys(one.document_id for one in event.passages)
         if page.is_last:
             break
-    for document_id in documents:
+    for document_id in [one for one in documents if one not in known]:
+        known.add(document_id)
         for owner in owners:
             text = await store.documents.text(owner, document_id, 0, MAX_CHARS)
             if text is not None:
@@ -57,12 +63,12 @@ async def texts_of_others(
 
 
 async def texts_beside(
-    store: RunStore, owner: str, conversation_id: str, one: Exchange
+    store: RunStore, owner: str, conversation_id: str, one: Exchange, known: set[str]
 ) -> list[str]:
-    """Return these texts of the run of an exchange; raises StoreError."""
+    """Return these texts of the run of an exchange; `known`: see there. Raises StoreError."""
     attached = [*one.attached, *(sent for part in one.said for sent in part.attached)]
     owners = owners_of_documents(user_in(owner), conversation_id)
-    return await texts_of_others(store, one.run_id, owners, attached)
+    return await texts_of_others(store, one.run_id, owners, attached, known)
 
 
 def owners_of_documents(user_id: str, conversation_id: str) -> tuple[str, ...]:

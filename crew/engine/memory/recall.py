@@ -4,6 +4,7 @@ from crew.engine.memory.speaker import Speaker
 from crew.journal.errors import StoreError
 from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.remembered.events import DocumentsShown, MemorySearched
+from crew.memory.names import shares_name
 from crew.memory.recall import (
     RecallError,
     RecallRule,
@@ -12,7 +13,6 @@ from crew.memory.recall import (
     checked_text,
     item_line,
     new_item_id,
-    shares_name,
     taint_of,
     touched_ids,
 )
@@ -39,7 +39,7 @@ async def remember_text(
     except RecallError as error:
         raise await speaker.refuse("value", f"it is not remembered: {error}") from error
     await speaker.require_quote(quote)
-    if quote and not shares_name(kept, quote):
+    if quote and not shares_name(kept, quote, rule.words):
         why = "the text names what quote does not: give the words that say so"
         raise await speaker.refuse("name", why)
     at = rfc3339(now)

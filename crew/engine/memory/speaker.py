@@ -1,5 +1,6 @@
 """Who changes memory in a run, and what proves that the person said so."""
 
+import asyncio
 from dataclasses import dataclass
 
 from agents.agent import Agent
@@ -11,9 +12,10 @@ from crew.engine.memory.pasting import owners_of_documents, texts_of_others
 from crew.journal.errors import StoreError
 from crew.journal.records.remembered.core import Scope, owner_in
 from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefused, Refusal
-from crew.journal.said import PASTED, attached_by_person, proves, words_of_person
+from crew.journal.said import attached_by_person, words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
+from crew.memory.proofs import OwnWords, Sources, may_be_pasted
 from crew.memory.recall import MAX_QUOTE
 from tools.errors import PermanentError, TemporaryError
 
@@ -60,14 +62,19 @@ class Speaker:
             raise await self.refuse("quote", text)
         if len(quote) > MAX_QUOTE:
             raise await self.refuse("quote", f"quote has more than {MAX_QUOTE} characters")
-        words = words_of_person(self.state.query.text, self.state.said)
-        outputs: list[str] = []
-        if quote and any(len(text) >= PASTED for text in words):
-            # all that tools have given is stored by now: this call has begun
-            outputs = await self._texts_of_others()
-        if quote and not proves(quote, words, outputs):
+        if quote and not (await self._own_words()).prove(quote):
             text = "quote does not stand in what the person has said now: give it word for word"
             raise await self.refuse("quote", f"{text}, at least three words, or leave it out")
+
+    async def _own_words(self) -> OwnWords:
+        words = words_of_person(self.state.query.text, self.state.said)
+        if not may_be_pasted(words):
+            return OwnWords(words)
+        # all that tools have given is stored by now: this call has begun
+        beside = await self._texts_of_others()
+        # long texts take long, and hold up no other run
+        with self.crew.clock.hold():
+            return await asyncio.to_thread(lambda: OwnWords(words, Sources(beside)))
 
     async def _texts_of_others(self) -> list[str]:
         """Return what tools and documents have given in the run: a person may have pasted it."""
@@ -75,7 +82,7 @@ class Speaker:
         owners = owners_of_documents(query.user_id, query.conversation_id)
         attached = attached_by_person(query, self.state.said)
         try:
-            return await texts_of_others(self.store, self.state.run_id, owners, attached)
+            return await texts_of_others(self.store, self.state.run_id, owners, attached, set())
         except StoreError as error:
             raise TemporaryError(f"the quote cannot be looked at: {error}") from error
 

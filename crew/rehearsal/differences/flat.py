@@ -1,8 +1,12 @@
 """A crew's files as leaves, each with its place: what two versions are compared by; pure."""
 
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
+
+from pydantic import BaseModel, SecretStr
 
 from agents.providers.scripted import SCRIPT_FILE
 from crew.assembly.checked import Checked
@@ -16,6 +20,8 @@ APART = ("agents", "tools")
 APPROVAL = "requires_approval"
 # by what the entries of some lists are known
 KEYS = ("signal", "name", "kind", "id")
+# of this process: what is shown of a secret tells nothing of it
+KEY = secrets.token_bytes(16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +41,19 @@ def leaves_of(checked: Checked) -> dict[tuple[str, ...], Leaf]:
     files = checked.files
     assert files.crew is not None, "only of a crew without errors"
     found: dict[tuple[str, ...], Leaf] = {}
-    data = files.crew.model_dump(mode="json", by_alias=True)
+    data = _dumped(files.crew)
     for path, written, value in _leaves(data, (), ()):
         if path[0] not in APART:
             found[path] = Leaf(value, _source(files.crew_document, written))
     listed = files.crew.agents
     found["agents",] = Leaf(list(listed), _source(files.crew_document, ("agents",)))
     for agent_id in listed:
-        data = files.agents[agent_id].model_dump(mode="json", by_alias=True)
+        data = _dumped(files.agents[agent_id])
         for path, written, value in _leaves(data, (), ()):
             source = _source(files.agent_files[agent_id], written)
             found["agents", agent_id, *path] = Leaf(value, source)
     for name, config in files.tools.items():
-        data, document = config.model_dump(mode="json", by_alias=True), files.tool_files[name]
+        data, document = _dumped(config), files.tool_files[name]
         if is_plain := data.get(APPROVAL) is True:
             # the same as a mapping that says nothing else
             data[APPROVAL] = ApprovalConfig().model_dump(mode="json", by_alias=True)
@@ -58,6 +64,27 @@ def leaves_of(checked: Checked) -> dict[tuple[str, ...], Leaf]:
         text = to_yaml(files.script.model_dump(mode="json", by_alias=True, exclude_defaults=True))
         found["script",] = Leaf(text, f"{SCRIPT_FILE}:1")
     return found
+
+
+def _dumped(config: BaseModel) -> dict[str, Any]:
+    """Return a part of the files as JSON; of a secret only whether it is the same as another."""
+    data = config.model_dump(mode="json", by_alias=True)
+    found: dict[str, Any] = _marked(data, config.model_dump(by_alias=True))
+    return found
+
+
+def _marked(data: Any, value: Any) -> Any:
+    match value:
+        case SecretStr():
+            secret = value.get_secret_value().encode()
+            return f"*** {blake2b(secret, key=KEY, digest_size=4).hexdigest()}"
+        case dict():
+            pairs = zip(data.items(), value.values(), strict=True)
+            return {key: _marked(one, inner) for (key, one), inner in pairs}
+        case list():
+            return [_marked(one, inner) for one, inner in zip(data, value, strict=True)]
+        case _:
+            return data
 
 
 def _leaves(

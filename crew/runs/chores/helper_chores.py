@@ -1,5 +1,6 @@
 """Chores that a helper does: titles and summaries of conversations."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -14,7 +15,8 @@ from crew.engine.endings import summary_block
 from crew.engine.memory.pasting import texts_beside
 from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
 from crew.journal.records.remembered.core import user_in
-from crew.journal.said import PASTED, proves
+from crew.memory.names import shares_name
+from crew.memory.proofs import OwnWords, Sources, may_be_pasted
 from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.conversations.conversations import one_line
@@ -144,6 +146,7 @@ class HelperChores:
         exchanges = {one.number: one for one in new}
         texts = {one.text.casefold() for one in old}
         kept: list[Fact] = []
+        words: dict[int, OwnWords] = {}
         mask, dropped = self.runs.crew.secrets.mask, 0
         for one in given:
             if one.text.casefold() in texts:
@@ -153,7 +156,9 @@ class HelperChores:
                 earlier = await self.store.conversations.exchanges(*place, one.exchange - 1, 1)
                 exchanges |= {found.number: found for found in earlier}
             said = exchanges.get(one.exchange)
-            if said is None or not await self._is_said(known, one.quote, said):
+            if said is not None and one.exchange not in words:
+                words[one.exchange] = await self._own_words(known, said)
+            if said is None or not _is_proven(one, words[one.exchange]):
                 dropped += 1
                 continue
             texts.add(one.text.casefold())
@@ -162,12 +167,18 @@ class HelperChores:
         self._count_facts("dropped", dropped)
         return kept
 
-    async def _is_said(self, known: Conversation, quote: str, said: Exchange) -> bool:
-        """Return whether a quote proves something; raises StoreError."""
-        words, texts = said.words_of_person, list[str]()
-        if any(len(text) >= PASTED for text in words):
-            texts = await texts_beside(self.store, known.owner, known.conversation_id, said)
-        return proves(quote, words, texts)
+    async def _own_words(self, known: Conversation, said: Exchange) -> OwnWords:
+        """Return the words of an exchange that prove something; raises StoreError."""
+        words = said.words_of_person
+        if not may_be_pasted(words):
+            return OwnWords(words)
+        beside = await texts_beside(self.store, known.owner, known.conversation_id, said, set())
+        # long texts take long, and hold up no other run
+        return await asyncio.to_thread(lambda: OwnWords(words, Sources(beside)))
+
+
+def _is_proven(fact: FactAnswer, words: OwnWords) -> bool:
+    return words.prove(fact.quote) and shares_name(fact.text, fact.quote)
 
 
 def _taint(last: Summary | None, new: Sequence[Exchange]) -> tuple[str, ...]:

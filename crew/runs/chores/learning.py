@@ -1,5 +1,6 @@
 """The chore of helper `learn`: what a person says in a conversation is remembered after it."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
@@ -11,8 +12,8 @@ from crew.engine.memory.pasting import texts_beside
 from crew.journal.records.conversations import Chore, Conversation, Exchange
 from crew.journal.records.remembered.core import CoreVersion, owner_in, user_in
 from crew.journal.records.remembered.recall import Lesson, RecallItem
-from crew.journal.said import PASTED
 from crew.memory.core import CoreRule, block_text, value_of
+from crew.memory.proofs import OwnWords, Sources, may_be_pasted
 from crew.memory.recall import RecallRule
 from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
@@ -117,7 +118,7 @@ class Learning:
             owner,
             known.conversation_id,
             {one.number: one for one in exchanges},
-            await self._outputs(known, exchanges, rule),
+            await self._said(known, exchanges, rule),
             nearest,
             await self._blocks(crew, user_id, known.conversation_id),
             now,
@@ -125,22 +126,24 @@ class Learning:
             lambda value: masked_data(value, crew.secrets),
         )
 
-    async def _outputs(
+    async def _said(
         self, known: Conversation, exchanges: Sequence[Exchange], rule: RecallRule
-    ) -> dict[int, Sequence[str]]:
-        """Return by exchange what tools and documents gave up to its end: it may be pasted."""
+    ) -> dict[int, OwnWords]:
+        """Return by exchange the words that prove something.
+
+        Without what tools and documents had given up to its end: it may be pasted.
+        """
         assert rule.learn is not None, "else nothing is learned"
-        teachers, outputs = rule.learn.teachers, list[str]()
-        texts = {one.number: proving_words(one, teachers) for one in exchanges}
-        if all(len(text) < PASTED for words in texts.values() for text in words):
-            return {}
-        found: dict[int, Sequence[str]] = {}
+        words = {one.number: proving_words(one, rule.learn.teachers) for one in exchanges}
+        if not any(map(may_be_pasted, words.values())):
+            return {number: OwnWords(texts) for number, texts in words.items()}
+        sources, documents, found = Sources(), set[str](), dict[int, OwnWords]()
         for one in exchanges:
-            outputs = [
-                *outputs,
-                *await texts_beside(self.store, known.owner, known.conversation_id, one),
-            ]
-            found[one.number] = outputs
+            place = known.owner, known.conversation_id
+            beside = await texts_beside(self.store, *place, one, documents)
+            # long texts take long, and hold up no other run
+            await asyncio.to_thread(sources.add, beside)
+            found[one.number] = await asyncio.to_thread(OwnWords, words[one.number], sources)
         return found
 
     async def _blocks(

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from crew.journal.query import text_error
 from crew.journal.records.conversations import Exchange
 from crew.journal.records.remembered.core import CoreValue, CoreVersion
 from crew.journal.records.remembered.recall import Addition, RecallItem
 from crew.journal.remembered.events import Refusal
-from crew.journal.said import proves
 from crew.memory.core import CoreError, CoreRule, checked, edited, value_of
+from crew.memory.names import shares_name
+from crew.memory.proofs import OwnWords
 from crew.memory.recall import (
     MAX_OUTCOME,
     MAX_QUOTE,
@@ -25,9 +26,9 @@ from crew.memory.recall import (
     checked_text,
     checked_topics,
     new_item_id,
-    shares_name,
     taint_of,
 )
+from crew.memory.words import Words
 from tools.clock import rfc3339
 
 # of one answer
@@ -36,7 +37,18 @@ MAX_ITEMS, MAX_EDITS = 10, 10
 LEARNER = "learn"
 
 
-class LearnAnswer(BaseModel):
+class Answered(BaseModel):
+    """A part of an answer; null is as if it was not given."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {key: value for key, value in given.items() if value is not None}
+
+
+class LearnAnswer(Answered):
     """What helper `learn` answers; each entry is checked by itself."""
 
     remember: list[Any] = []
@@ -44,7 +56,7 @@ class LearnAnswer(BaseModel):
     outcome: str = ""
 
 
-class TaughtItem(BaseModel):
+class TaughtItem(Answered):
     """Something to be remembered."""
 
     text: str
@@ -58,14 +70,14 @@ class TaughtItem(BaseModel):
     replaces: int | None = None
 
 
-class TaughtEdit(BaseModel):
+class TaughtEdit(Answered):
     """Words of a block, and what is to stand there instead."""
 
     old: str
     new: str
 
 
-class TaughtBlock(BaseModel):
+class TaughtBlock(Answered):
     """A change of a block of core memory."""
 
     block: str
@@ -81,9 +93,9 @@ class Material:
     # the owner of items; None: there are none for this conversation
     owner: str | None
     conversation_id: str
-    # by their numbers, and what tools gave in them
+    # by their numbers, and the words of each that prove something
     exchanges: Mapping[int, Exchange]
-    outputs: Mapping[int, Sequence[str]]
+    said: Mapping[int, OwnWords]
     # as the helper was shown them: numbers 1 to 10
     nearest: Sequence[RecallItem]
     # blocks that it may change, each with its owner and newest version
@@ -121,22 +133,21 @@ def learn_from(answer: LearnAnswer, given: Material, rule: RecallRule) -> Learne
     Args:
         answer: of the helper.
         given: what it had.
-        rule: of recall memory, which says what words prove something.
+        rule: of recall memory.
     """
-    assert rule.learn is not None, "else nothing is learned"
-    teachers, learned = rule.learn.teachers, Learned()
+    learned = Learned()
     outcome = given.mask(" ".join(answer.outcome.split()))[:MAX_OUTCOME]
     if text_error(outcome) is not None:
         outcome = ""
     for one in answer.remember[:MAX_ITEMS]:
         try:
-            learned.additions.append(_addition(one, given, rule, teachers, outcome))
+            learned.additions.append(_addition(one, given, rule, outcome))
         except _Refused as error:
             learned.refused.append(error.reason)
     values: dict[str, tuple[int, CoreValue]] = {}
     for one in answer.core[:MAX_EDITS]:
         try:
-            learned.core += _versions(one, given, teachers, values)
+            learned.core += _versions(one, given, rule.words, values)
         except _Refused as error:
             learned.refused.append(error.reason)
     surplus = len(answer.remember[MAX_ITEMS:]) + len(answer.core[MAX_EDITS:])
@@ -144,9 +155,7 @@ def learn_from(answer: LearnAnswer, given: Material, rule: RecallRule) -> Learne
     return learned
 
 
-def _addition(
-    entry: Any, given: Material, rule: RecallRule, teachers: frozenset[Teacher], outcome: str
-) -> Addition:
+def _addition(entry: Any, given: Material, rule: RecallRule, outcome: str) -> Addition:
     try:
         one = TaughtItem.model_validate(entry)
     except ValidationError as error:
@@ -158,8 +167,8 @@ def _addition(
         text = checked_text(mask(one.text))
     except RecallError as error:
         raise _Refused("value") from error
-    _require_quote(one.quote, one.exchange, given, teachers)
-    if not shares_name(text, one.quote):
+    _require_quote(one.quote, one.exchange, given)
+    if not shares_name(text, one.quote, rule.words):
         raise _Refused("name")
     said = given.exchanges[one.exchange]
     try:
@@ -198,12 +207,13 @@ def _numbered(number: int | None, nearest: Sequence[RecallItem]) -> str:
 def _versions(
     entry: Any,
     given: Material,
-    teachers: frozenset[Teacher],
+    words: Words,
     values: dict[str, tuple[int, CoreValue]],
 ) -> list[CoreVersion]:
     """Return the version that a change makes, if it changes anything.
 
-    `values`: of the blocks that were changed before, with their versions.
+    `words`: of the crew's language; `values`: of the blocks that were changed before, with their
+    versions.
     """
     try:
         one = TaughtBlock.model_validate(entry)
@@ -212,9 +222,11 @@ def _versions(
     if one.block not in given.blocks:
         raise _Refused("writer")
     rule, owner, version = given.blocks[one.block]
-    _require_quote(one.quote, one.exchange, given, teachers)
-    if rule.schema is None and not all(shares_name(edit.new, one.quote) for edit in one.edits):
-        raise _Refused("name")
+    _require_quote(one.quote, one.exchange, given)
+    if rule.schema is None:
+        for edit in one.edits:
+            if not shares_name(edit.new, one.quote, words, known=edit.old):
+                raise _Refused("name")
     number = version.version if version is not None else 0
     number, value = values.get(one.block, (number, value_of(rule, version)[0]))
     try:
@@ -225,21 +237,16 @@ def _versions(
     if changed == value:
         return []
     values[one.block] = number + 1, changed
-    said, quote, at = given.exchanges[one.exchange], given.mask(one.quote), rfc3339(given.now)
+    origin = rule.origin(given.exchanges[one.exchange].run_id, given.mask(one.quote))
     taint = rule.taint(version, given.taint)
-    of = owner, one.block, number + 1, changed, at
-    return [CoreVersion(*of, "learn", LEARNER, said.run_id, quote, taint=taint)]
+    of = owner, one.block, number + 1, changed, rfc3339(given.now)
+    return [CoreVersion(*of, "learn", LEARNER, *origin, taint=taint)]
 
 
-def _require_quote(
-    quote: str, exchange: int, given: Material, teachers: frozenset[Teacher]
-) -> None:
+def _require_quote(quote: str, exchange: int, given: Material) -> None:
     """Raise where a quote proves nothing in its exchange."""
-    said = given.exchanges.get(exchange)
-    if said is None or len(quote) > MAX_QUOTE:
-        raise _Refused("quote")
-    texts = proving_words(said, teachers)
-    if not proves(quote, texts, given.outputs.get(exchange, ())):
+    said = given.said.get(exchange)
+    if said is None or len(quote) > MAX_QUOTE or not said.prove(quote):
         raise _Refused("quote")
 
 

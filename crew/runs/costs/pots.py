@@ -85,9 +85,10 @@ async def present_pots(store: RunStore, crew: Crew) -> list[ShownPot]:
     A budget of the crew has one even where nothing was used.
     """
     now, found = store.now(), []
-    states = await store.budgets.pots([one.name for one in crew.budgets])
-    for budget in crew.budgets:
-        start, end = period_of(budget.per, now, crew.zone)
+    periods = [period_of(one.per, now, crew.zone) for one in crew.budgets]
+    names = [one.name for one in crew.budgets]
+    states = await store.budgets.pots(names, [start for start, _ in periods])
+    for budget, (start, end) in zip(crew.budgets, periods, strict=True):
         of = [one for one in states if one.key.budget == budget.name and one.key.period == start]
         # agents with limits of their own have budgets of the same name
         is_own = budget.scope == "agent" and budget.agents

@@ -94,8 +94,9 @@ async def _conversations(store: RunStore, owner: str) -> AsyncIterator[Exported]
             for exchange in await all_exchanges(store, *place):
                 yield "exchange", {"conversation_id": one.conversation_id, **asdict(exchange)}
             summary = await store.conversations.summary(*place)
-            if summary is not None:
+            while summary is not None:
                 yield "summary", {"conversation_id": one.conversation_id, **asdict(summary)}
+                summary = await store.conversations.summary(*place, summary.through - 1)
         after = (found[-1].used_at, found[-1].conversation_id)
 
 

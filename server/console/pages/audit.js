@@ -1,7 +1,7 @@
 // Who did what, newest first.
 
 import { get } from "../api.js";
-import { cards, clock, element, link, visible } from "../page.js";
+import { cards, clock, element, inTimes, link, visible } from "../page.js";
 import { t } from "../words.js";
 
 const ACTIONS = ["start", "answer", "cancel", "retry", "fork", "delete", "reload", "edit", "rollback", "budget", "revoke", "memory", "export", "erase", "document", "refused", "wrong_token"];
@@ -22,7 +22,7 @@ export async function auditPage({ signal, title }) {
     const wanted = Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, one.value]).filter(([, value]) => value));
     const parts = new URLSearchParams(wanted).toString();
     history.replaceState(history.state, "", `/audit${parts && `?${parts}`}`);
-    const { entries } = await get(`/audit?${new URLSearchParams({ ...wanted, limit: LIMIT })}`, { signal });
+    const { entries } = await get(`/audit?${new URLSearchParams({ ...inTimes(wanted), limit: LIMIT })}`, { signal });
     const none = element("tr", {}, element("td", { colSpan: 5 }, t("Nothing is recorded that fits.")));
     list.replaceChildren(...(entries.length ? entries.map(row) : [none]));
   }

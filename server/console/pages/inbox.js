@@ -7,32 +7,61 @@ import { button, choice, element, link, visible } from "../page.js";
 import { t } from "../words.js";
 
 const LOOK_MILLIS = 5000;
+// how long an answered card stays at least, and how long nothing is decided behind one that went
+const KEEP_MILLIS = 2000;
+const SETTLE_MILLIS = 700;
 
 export async function inboxPage({ signal, title, waiting, crew }) {
   title(t("Inbox"));
-  const filters = filtersOf(crew, () => fill().catch(() => {}));
+  const filters = filtersOf(crew, () => fill({ isOther: true }).catch(() => {}));
   // by run and pause: its card, so that what is being written stays, and who else looks at it
   const cards = new Map();
   const list = element("ol", { className: "inbox" });
   const none = element("p", {}, t("Nobody waits for you."));
   const more = element("p", {}, t("More runs wait; they come when some of these are answered."));
-  async function fill() {
+  let moved = 0; // when a card went, and those behind it came up
+  list.addEventListener("click", (click) => {
+    // it was meant for what stood here before
+    if (Date.now() - moved > SETTLE_MILLIS || !click.target.closest("button")) return;
+    click.preventDefault();
+    click.stopPropagation();
+  }, true);
+
+  // a card that is answered stays as high as it is, while a finger may be on one behind it
+  function end(card) {
+    // who uses the keyboard goes on with the next one
+    const next = card.contains(document.activeElement) ? card.nextElementSibling ?? card.previousElementSibling : null;
+    card.style.minHeight = `${card.offsetHeight}px`;
+    card.className = "ended";
+    card.replaceChildren(card.querySelector("h2"), element("p", { role: "status" }, t("This is answered.")));
+    next?.querySelector("a").focus();
+    const since = Date.now();
+    const timer = setInterval(() => {
+      const under = list.querySelector(":scope > :hover");
+      const isBehind = under && (under === card || card.compareDocumentPosition(under) & Node.DOCUMENT_POSITION_FOLLOWING);
+      if (card.isConnected && (isBehind || Date.now() - since < KEEP_MILLIS)) return;
+      clearInterval(timer);
+      card.remove();
+      moved = Date.now();
+    }, SETTLE_MILLIS);
+  }
+
+  // `isOther`: other runs are wanted than before
+  async function fill({ isOther = false } = {}) {
     const given = filters.given();
     const { runs, next } = await get(`/inbox?${new URLSearchParams({ ...given, limit: 100 })}`, { signal });
     const shown = runs.filter((run) => run.waiting);
     const keys = new Set(shown.map(keyOf));
     for (const [key, { card }] of cards) {
       if (!keys.has(key)) {
-        // who uses the keyboard goes on with the next one
-        const next = card.contains(document.activeElement) ? card.nextElementSibling ?? card.previousElementSibling : null;
-        card.remove();
-        next?.querySelector("a").focus();
+        if (isOther) card.remove();
+        else end(card);
         cards.delete(key);
       }
     }
     for (const run of shown) {
       if (!cards.has(keyOf(run))) {
-        cards.set(keyOf(run), cardOf(run, fill));
+        cards.set(keyOf(run), cardOf(run, () => fill()));
         list.append(cards.get(keyOf(run)).card);
       }
       cards.get(keyOf(run)).others?.show(run.viewers);
@@ -43,7 +72,7 @@ export async function inboxPage({ signal, title, waiting, crew }) {
     if (!Object.keys(given).length) waiting([...keys]);
   }
   await fill();
-  every(LOOK_MILLIS, fill, signal);
+  every(LOOK_MILLIS, () => fill(), signal);
   return element("div", {}, filters.node, ...notifying(), none, list, more);
 }
 

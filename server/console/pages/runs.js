@@ -30,7 +30,7 @@ export async function runsPage({ signal, go, title, crew }) {
     fill().catch(() => {});
   });
   const sums = element("p", { className: "small totals", role: "status" });
-  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after && { after }) })}`, { signal });
+  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.asked(), limit: LIMIT, ...(after && { after }) })}`, { signal });
 
   let pages = 0;
   let asked = 0; // what was asked before is not shown after what was asked later
@@ -69,7 +69,7 @@ export async function runsPage({ signal, go, title, crew }) {
     summed = Date.now();
     summedOf = shown;
     const turn = filtered;
-    const { totals } = await get(`/runs?${new URLSearchParams({ ...filters.given(), limit: 1, totals: 1 })}`, { signal });
+    const { totals } = await get(`/runs?${new URLSearchParams({ ...filters.asked(), limit: 1, totals: 1 })}`, { signal });
     if (turn === filtered) sums.textContent = totalsText(totals);
   }
   async function following(after) {

@@ -1,7 +1,7 @@
 // Which runs are listed: the filters of the list, views of them by name, and the acts on all that match.
 
 import { post } from "../api.js";
-import { button, choice, element } from "../page.js";
+import { button, choice, element, inTimes } from "../page.js";
 import { t } from "../words.js";
 
 const SOURCES = ["user", "console", "api", "schedule", "hook", "fork"];
@@ -10,7 +10,7 @@ const VIEWS = "crew.views";
 // what the address of the list says beside its filters
 const BESIDE = new Set(["pages", "columns"]);
 
-/** `changed()` is called with each change; `given()` has what is wanted, by the parameters of the API;
+/** `changed()` is called with each change; `given()` has what is wanted, as the address keeps it, and `asked()` as the API takes it;
  * `unknown`: what the address says that is no filter, or no value of one. */
 export function filtersOf(crew, changed) {
   const from = new URLSearchParams(location.search);
@@ -38,7 +38,8 @@ export function filtersOf(crew, changed) {
   // what an old or mistyped address asks for is said, not left out in silence
   const unknown = [...from].filter(([name, value]) => !BESIDE.has(name) && !fields.some((one) => one.name === name && one.value === value && one.validity.valid));
   const given = () => Object.fromEntries(fields.filter((one) => one.value && one.validity.valid).map(({ name, value }) => [name, value]));
-  return { node: element("form", { role: "search", onsubmit: () => false }, element("div", { className: "filters" }, ...often.map(named)), more), given, unknown: unknown.map((pair) => pair.join("=")) };
+  const asked = () => inTimes(given());
+  return { node: element("form", { role: "search", onsubmit: () => false }, element("div", { className: "filters" }, ...often.map(named)), more), given, asked, unknown: unknown.map((pair) => pair.join("=")) };
 }
 
 // a date says by itself nothing of what it is
@@ -72,7 +73,7 @@ export function actsOf(filters, done) {
     button(t(text), async () => {
       // without a filter that cannot be read more would match than is shown
       if (!filters.node.reportValidity()) return;
-      const { cost_over: cost, ...filter } = filters.given();
+      const { cost_over: cost, ...filter } = filters.asked();
       if (cost !== undefined) filter.cost_over = Number(cost);
       const send = async (more) => (await post(path, { filter, ...more })).json();
       const { count } = await send({ dry: true });

@@ -3,7 +3,6 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.documents.names import MAX_NAME
 from crew.journal.query import ID
 from crew.runs.documents.library import require_size, require_uploads
 from server.http.callers.rights import caller_of, require, user_of
@@ -40,7 +39,8 @@ async def upload_document(request: Request) -> Response:
     document, is_new = await library.upload(
         collection, name, content, who, user_id, conversation_id
     )
-    detail = f"{document.owner}, {collection}, {document.name}"
+    # without its name, which may be one of a person's words and outlive the document
+    detail = f"{collection}, {document.document_id}"
     await services.auditor.record(request, "document", detail=detail, user_id=user_id)
     return JsonResponse(describe_document(document), 202 if is_new else 200)
 
@@ -120,8 +120,10 @@ async def delete_document(request: Request) -> Response:
     library = services.runs.documents
     if library.rule(collection).scope == "crew":
         require(request, "admin")
-    await library.delete(collection, request.path_params["name"], user_id, conversation_id)
-    detail = f"deleted {collection}, {request.path_params['name'][:MAX_NAME]}"
+    name = request.path_params["name"]
+    document = await library.get(collection, name, user_id, conversation_id)
+    await library.delete(collection, name, user_id, conversation_id)
+    detail = f"deleted {collection}, {document.document_id}"
     await services.auditor.record(request, "document", detail=detail, user_id=user_id)
     return Response(status_code=204)
 

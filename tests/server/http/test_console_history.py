@@ -156,12 +156,68 @@ def test_what_was_served_and_who_did_what(browser: Browser, folder: Path, tmp_pa
         page.screenshot(path=tmp_path / "automation.png", full_page=True)
 
 
+def changed(server: ServerProcess, folder: Path, count: int = 1) -> None:
+    """Change the files, and load them again, some times."""
+    with client(server) as http:
+        for number in range(count):
+            text = (folder / "crew.yaml").read_text()
+            (folder / "crew.yaml").write_text(f"{text}# {number}\n")
+            assert http.post("/api/crew/reload").status_code == 200
+
+
 def test_editing_that_is_off_is_said(browser: Browser, folder: Path):
     with serving(folder) as server, opened_page(browser) as page:
+        changed(server, folder)
         page.goto(f"{server.url}/revisions?r=1")
         page.get_by_role("textbox", name="Why?").fill("it was worse")
         page.get_by_role("button", name="Go back to it").click()
         expect(page.get_by_text("CREW_EDIT is not set")).to_be_visible()
+
+
+def test_older_revisions_and_the_present_one(browser: Browser, folder: Path):
+    """Older ones come by a button, and by their address; to the one that is served is no way back."""
+    with serving(folder) as server, opened_page(browser) as page:
+        changed(server, folder, 52)
+        page.goto(f"{server.url}/revisions?r=1")
+        expect(page.locator("h2", has_text="From 1 to what is served now")).to_be_visible()
+        rows = page.locator(".revisions tbody tr")
+        expect(rows).to_have_count(50)
+        page.get_by_role("button", name="Older").click()
+        expect(rows).to_have_count(53)
+        expect(page.get_by_role("button", name="Older")).to_be_hidden()
+        page.goto(f"{server.url}/revisions?r=53")
+        expect(page.locator("h2")).to_contain_text("it took the place of 52")
+        expect(page.get_by_label("Why?")).to_have_count(0)
+        page.goto(f"{server.url}/revisions?r=9999")
+        expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_the_way_back_undoes_nothing_unseen(browser: Browser, folder: Path):
+    """What was saved since the page was opened is not lost."""
+    with serving(folder, CREW_EDIT="1") as server, opened_page(browser) as page:
+        changed(server, folder)
+        page.goto(f"{server.url}/revisions?r=1")
+        page.get_by_label("Why?").fill("it was worse")
+        changed(server, folder)
+        page.get_by_label("Why?").press("Enter")
+        expect(page.locator(".revisions .error")).to_be_visible()
+        with client(server) as http:
+            assert http.get("/api/crew/revisions").json()["revisions"][0]["number"] == 3
+
+
+def test_days_are_those_of_who_looks(browser: Browser, folder: Path):
+    """`until` is the whole of its day."""
+    with serving(folder) as server:
+        ran(server, "loud please")
+        for zone in ("America/Los_Angeles", "Asia/Ho_Chi_Minh"):
+            with opened_page(browser, timezone_id=zone) as page:
+                page.goto(server.url)
+                day = page.evaluate("new Date().toLocaleDateString('sv')")
+                page.goto(f"{server.url}/runs?since={day}&until={day}")
+                expect(page.locator(".totals")).to_contain_text("1 runs: ")
+                days = "new Date(Date.now() + 86400000).toLocaleDateString('sv')"
+                page.goto(f"{server.url}/runs?since={page.evaluate(days)}")
+                expect(page.get_by_text("No runs.")).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "shown"), [("light", {"locale": "vi-VN"}), ("dark", PHONE)])

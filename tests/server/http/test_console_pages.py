@@ -74,7 +74,7 @@ def test_a_thumb_answers(browser: Browser, server: ServerProcess):
         expect(page.locator("#waits")).to_have_text("2")
         assert page.title().startswith("(2)")
         page.get_by_role("link", name="Inbox").tap()
-        cards = page.locator(".inbox > li")
+        cards = page.locator(".inbox > li:not(.ended)")
         expect(cards).to_have_count(2)
         expect(cards.first).to_contain_text('"host": "web-1"')
         expect(cards.first).to_contain_text("it hangs")
@@ -117,7 +117,7 @@ def test_each_call_is_decided(browser: Browser, server: ServerProcess):
         # what it asks stands in the list, too
         expect(page.locator(".runs tbody tr").first).to_contain_text('restart {"host":"web-2"}')
         page.goto(f"{server.url}/inbox")
-        card = page.locator(".inbox > li")
+        card = page.locator(".inbox > li:not(.ended)")
         for label in card.locator(".choices label").all():
             box = label.bounding_box()
             assert box is not None
@@ -137,6 +137,25 @@ def test_each_call_is_decided(browser: Browser, server: ServerProcess):
     assert "not web-2" in told
 
 
+def test_nothing_comes_up_under_a_finger(browser: Browser, server: ServerProcess):
+    """A card that is answered stays where it is, as long as one may press there again."""
+    runs = [waiting(server, "restart one") for _ in range(2)]
+    with opened_page(browser, **PHONE) as page:
+        page.goto(f"{server.url}/inbox")
+        box = page.get_by_role("button", name="approve").first.bounding_box()
+        assert box is not None
+        place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        for _ in range(3):
+            page.mouse.click(*place, delay=20)
+        expect(page.locator(".inbox > li.ended")).to_contain_text("This is answered.")
+        page.mouse.move(0, 0)
+        expect(page.locator(".inbox > li.ended")).to_have_count(0)
+        expect(page.locator(".inbox > li")).to_have_count(1)
+    with client(server) as http:
+        statuses = [http.get(f"/api/crew/runs/{run_id}").json()["status"] for run_id in runs]
+        assert statuses.count("paused") == 1
+
+
 def test_what_is_being_written_stays(browser: Browser, server: ServerProcess):
     """While the inbox is filled anew."""
     first = waiting(server, "restart some")
@@ -145,14 +164,15 @@ def test_what_is_being_written_stays(browser: Browser, server: ServerProcess):
         page.get_by_label("Your answer").fill("half an ans")
         second = waiting(server, "restart one")
         page.evaluate("window.dispatchEvent(new Event('focus'))")
-        expect(page.locator(".inbox > li")).to_have_count(2)
+        expect(page.locator(".inbox > li:not(.ended)")).to_have_count(2)
         expect(page.get_by_label("Your answer")).to_have_value("half an ans")
         # only those about a call of a tool, as the address says
         page.get_by_label("tool", exact=True).select_option("restart")
-        expect(page.locator(".inbox > li")).to_have_count(1)
-        expect(page.locator(".inbox > li")).to_contain_text("web-1")
+        expect(page.locator(".inbox > li:not(.ended)")).to_have_count(1)
+        expect(page.locator(".inbox > li:not(.ended)")).to_contain_text("web-1")
+        expect(page.locator(".inbox > li.ended")).to_have_count(0)
         page.reload()
-        expect(page.locator(".inbox > li")).to_have_count(1)
+        expect(page.locator(".inbox > li:not(.ended)")).to_have_count(1)
         assert page.url.endswith("/inbox?tool=restart")
         with client(server) as http:
             found = http.get("/api/crew/inbox", params={"tool": "restart", "agent_id": "a"}).json()

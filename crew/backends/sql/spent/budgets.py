@@ -27,6 +27,12 @@ UPDATE crew_pots SET held_nanos = held_nanos + $4, held_tokens = held_tokens + $
 """)  # noqa: S608 # ours
 RESERVATION = "id, budget, value, period, run_id, nanos, tokens, until, call"
 POTS = sql(f"SELECT {STATE} FROM crew_pots WHERE budget = ANY($1) ORDER BY budget, value, period")  # noqa: S608 # ours
+# what has ended spends nothing more
+PRESENT = sql(f"""
+SELECT {STATE} FROM crew_pots WHERE budget = ANY($1) AND period = ANY($2) AND NOT EXISTS (
+    SELECT 1 FROM crew_runs WHERE run_id = value AND status NOT IN ('running', 'paused')
+) ORDER BY budget, value, period
+""")  # noqa: S608 # ours
 POT = sql(f"SELECT {STATE} FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
 ADD = sql(f"""
 UPDATE crew_pots SET more_nanos = more_nanos + $4, more_tokens = more_tokens + $5 WHERE {KEY}
@@ -53,9 +59,15 @@ class SqlBudgets:
         """See BudgetLog; this is for a database with one writer."""
         return await self._database.transact(lambda: _reserve(wanted), brief=True)
 
-    async def pots(self, budgets: Sequence[str]) -> list[PotState]:
+    async def pots(
+        self, budgets: Sequence[str], periods: Sequence[str] | None = None
+    ) -> list[PotState]:
         """See BudgetLog."""
-        return [pot_state(row) for row in await self._database.fetch(POTS, list(budgets))]
+        if periods is None:
+            found = await self._database.fetch(POTS, list(budgets))
+        else:
+            found = await self._database.fetch(PRESENT, list(budgets), list(periods))
+        return [pot_state(row) for row in found]
 
     async def pot(self, key: PotKey) -> PotState | None:
         """See BudgetLog."""

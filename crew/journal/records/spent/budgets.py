@@ -124,8 +124,15 @@ class BudgetLog(Protocol):
         """Reserve in all pots, or in none where one has no room."""
         ...
 
-    async def pots(self, budgets: Sequence[str]) -> list[PotState]:
-        """Return the pots of some budgets, of all periods that are kept."""
+    async def pots(
+        self, budgets: Sequence[str], periods: Sequence[str] | None = None
+    ) -> list[PotState]:
+        """Return the pots of some budgets.
+
+        Args:
+            budgets: their names.
+            periods: only of these, and of no run that has ended; None: all that are kept.
+        """
         ...
 
     async def pot(self, key: PotKey) -> PotState | None:

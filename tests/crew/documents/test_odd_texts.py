@@ -1,0 +1,88 @@
+"""Texts as spreadsheets, mail programs and slides write them."""
+
+import io
+from email.message import EmailMessage
+
+import pytest
+from pptx import Presentation
+
+from tests.support.documents import read
+
+HIDDEN = [
+    "[//]: # (HIDDEN)",
+    "[comment]: <> (HIDDEN)",
+    "<div hidden>HIDDEN\n\nmore</div>",
+    "<span style='display:none'>HIDDEN</span>",
+    '<p class="x" style="visibility: hidden">HIDDEN</p>',
+]
+SEEN = [
+    "[SEEN][1]\n\n[1]: https://example.org/SEEN",
+    "`[//]: # (SEEN)`",
+    "```\n[//]: # (SEEN)\n```",
+    "<p class='hidden-gem'>SEEN</p>",
+]
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+async def test_what_no_reader_of_markdown_sees(text: str):
+    found = await read("a.md", f"# ok\n\n{text}\n\nend\n".encode())
+    assert "HIDDEN" not in found.text
+    assert found.text.endswith("end\n")
+
+
+@pytest.mark.parametrize("text", SEEN)
+async def test_what_a_reader_of_markdown_sees(text: str):
+    assert text in (await read("a.md", f"# ok\n\n{text}\n".encode())).text
+
+
+async def test_breaks_of_slides_and_pages_part_words():
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Annual\x0bReport"
+    slide.placeholders[1].text = "first line\x0bsecond line"
+    saved = io.BytesIO()
+    deck.save(saved)
+    text = (await read("a.pptx", saved.getvalue())).text
+    assert "## Annual Report\n" in text
+    assert "first line\nsecond line" in text
+    assert "one\nstart" in (await read("a.txt", b"page one\x0cstart of page two")).text
+
+
+async def test_tables_as_spreadsheets_write_them():
+    """What separates the values may be said, and a title may stand above the names."""
+    said = await read("a.csv", b"sep=;\nname;price\nFPT;100\n")
+    assert said.text == "name | price\nname: FPT | price: 100\n"
+    titled = await read("a.csv", b"Report of 2024\n\nname,price\nFPT,100\nVNM,200\n")
+    assert titled.text.splitlines()[-1] == "name: VNM | price: 200"
+    assert titled.text.startswith("Report of 2024\n")
+
+
+async def test_long_names_of_wide_tables_are_shortened():
+    """They stand in each row: all of them would take more room than the values."""
+    questions = [f"How satisfied are you with the service number {n} of us?" for n in range(60)]
+    rows = [",".join(["Yes"] * 60)] * 700
+    data = "\n".join([",".join(questions), *rows]).encode()
+    found = await read("a.csv", data, max_chars=5_000_000)
+    assert all(one in found.text.splitlines()[0] for one in questions)
+    assert "How satisfied a…: Yes" in found.text.splitlines()[-1]
+    assert len(found.text) < 8 * len(data)
+
+
+async def test_an_encoding_that_is_not_known_is_noted():
+    found = await read("a.txt", "Привет, это короткий текст.".encode("cp1251"))
+    assert any("Windows-1252" in note for note in found.notes)
+    assert not (await read("a.txt", "Привет".encode())).notes
+
+
+async def test_a_mail_goes_on_behind_its_picture():
+    mail = EmailMessage()
+    mail["Subject"] = "trip"
+    mail.set_content("before the picture")
+    mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="a.png")
+    mail.add_attachment("behind the picture", disposition="inline")
+    mail.add_attachment("a file", filename="notes.txt")
+    found = await read("a.eml", mail.as_bytes())
+    assert "before the picture" in found.text
+    assert "behind the picture" in found.text
+    assert "a file" not in found.text
+    assert any("2 attachments" in note for note in found.notes)
