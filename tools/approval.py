@@ -13,6 +13,8 @@ Remember = Literal["run", "always"]
 Readings = Sequence[Mapping[str, Any]]
 # a longer text is not searched: a person looks at it
 MAX_SEARCHED_CHARS = 10_000
+# of a schema
+DEFINITION = "#/$defs/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +107,56 @@ class ApprovalRule:
         return tuple(word for word, allowed in words.items() if allowed)
 
 
-def can_hold(condition: Condition, schema: Any) -> bool:
+def can_hold(condition: Condition, schema: Any, definitions: Mapping[str, Any]) -> bool:
     """Return whether any value that a schema allows meets a condition.
 
     Args:
         condition: on an argument.
         schema: JSON Schema of the argument; what it does not say is possible.
+        definitions: `$defs` of the tool's schema.
     """
     schema = schema if isinstance(schema, Mapping) else {}
+    if isinstance(name := schema.get("$ref"), str) and name.startswith(DEFINITION):
+        return can_hold(condition, definitions.get(name.removeprefix(DEFINITION)), definitions)
+    for key in ("anyOf", "oneOf"):
+        if isinstance(parts := schema.get(key), list) and parts:
+            return any(can_hold(condition, one, definitions) for one in parts)
     allowed = schema.get("enum")
     if schema.get("type") == "boolean":
         allowed = [True, False]
     if isinstance(allowed, list):
         return any(condition.holds(value) for value in allowed)
     if condition.values is not None:
-        return any(condition.holds(value) for value in condition.values)
+        kept = [one for one in condition.values if _is_possible(one, schema.get("type"))]
+        return any(condition.holds(value) for value in kept)
     low = max(_bounds(condition.above, schema.get("minimum")), default=-inf)
     high = min(_bounds(condition.below, schema.get("maximum")), default=inf)
     if schema.get("type") == "integer" and None not in (condition.above, condition.below):
         return floor(condition.above or 0) + 1 <= ceil(condition.below or 0) - 1
     return low <= high
+
+
+def _is_possible(value: Any, kind: Any) -> bool:
+    """Return whether an argument of a type may be the same as a value of a condition."""
+    if isinstance(kind, list):
+        return any(_is_possible(value, one) for one in kind)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match kind:
+        case "integer":
+            return is_number and float(value).is_integer()
+        case "number":
+            return is_number
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, Mapping)
+        case "null":
+            return value is None
+        case "string":
+            # a text may stand for a number, or for true
+            return isinstance(value, str | int | float)
+        case _:
+            return True
 
 
 def _bounds(*given: Any) -> list[float]:

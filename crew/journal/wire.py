@@ -21,6 +21,7 @@ from agents.events import (
 )
 from crew.journal.envelopes import ENVELOPES
 from crew.journal.events import SYSTEM, Event, status_of
+from crew.journal.lines import on_one_line
 from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
 from crew.journal.remembered.envelopes import MEMORY_ENVELOPES
@@ -123,7 +124,8 @@ def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     type_ = "agent_thinking" if event.is_thinking else "agent_delta"
     who = event.agent_id, event.agent, event.group, event.task, event.within
     metadata, head, tail = _around(type_, run_id, *who, begins=event.begins)
-    encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
+    text = on_one_line(to_json(event.text)).decode()
+    encoded = f'{head}{text},"timestamp":"{timestamp}",{tail}'
     return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
 
 
@@ -170,7 +172,7 @@ def _encoded(
         "timestamp": timestamp,
         "metadata": metadata,
     }
-    encoded = to_json(document, inf_nan_mode="null").decode()
+    encoded = on_one_line(to_json(document, inf_nan_mode="null")).decode()
     return RunEvent(type_, seq, agent, content, timestamp, metadata, encoded)
 
 

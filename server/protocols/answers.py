@@ -1,10 +1,15 @@
 """Answers to pauses: which one is meant, and what words come to."""
 
+import re
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
 from crew.journal.query import Answer, text_error
+from crew.journal.records.conversations import Exchange
+from crew.journal.records.rows import IdempotencyRecord
 from crew.journal.wire import RunEvent
-from crew.runs.errors import UnknownConversation, UnknownRun
+from crew.runs.errors import AlreadyStarted, UnknownConversation, UnknownRun
 from server.http.callers.rights import caller_of, own_run, user_of
 from server.http.errors import HttpProblem, bad_request
 from server.http.requests import ResumeRequest, check_length
@@ -19,7 +24,14 @@ from server.protocols.pauses import (
 )
 
 # said alone, they are a yes to what is asked
-YES = frozenset({"approve", "approved", "yes", "y", "ok", "okay", "ja", "oui", "có", "đồng ý"})
+YES = frozenset(
+    {
+        *("approve", "approved", "yes", "y", "ok", "okay", "sure", "go ahead", "yes please"),
+        *("ja", "oui", "có", "đồng ý"),
+    }
+)
+# around such a word, or between two
+SIGNS = re.compile(r"[\W_]+")
 # the words for a call of which it is not known whether it has acted
 NO = frozenset({"deny", "denied", "no", "n", "end", "nein", "non", "không"})
 AGAIN = {"retry": True, "skip": False}
@@ -70,6 +82,30 @@ async def segment_of(request: Request, run_id: str, seq: int) -> int:
     return begun
 
 
+async def require_new_words(
+    request: Request, run_id: str, messages: Sequence[tuple[str, str]]
+) -> None:
+    """Raise AlreadyStarted where a client says again what its run has heard last.
+
+    It has not seen yet that the run waits: its connection broke, or it wants another answer. Those
+    words answer nothing.
+    """
+    runs, row = services_of(request).runs, await own_run(request, run_id)
+    mask = runs.crew.secrets.mask
+    *before, last = [mask(text) for role, text in messages if role == "user"] or [""]
+    found: list[Exchange] = []
+    if row.conversation_id:
+        place = row.user_id, row.conversation_id
+        found = await runs.conversations.exchanges(*place, row.exchange - 1)
+    heard = next((one.words_of_person for one in found if one.run_id == run_id), (row.query,))
+    # in its history they stand before the question that it has seen
+    if last != heard[-1] or last in before:
+        return
+    pause = await pause_at(request, run_id)
+    begun = await segment_of(request, run_id, pause.seq or 0)
+    raise AlreadyStarted(IdempotencyRecord("", "", run_id, begun - 1))
+
+
 async def answer_to(
     request: Request, run_id: str, text: str, *, deltas: bool, seq: int | None = None
 ) -> ResumeRequest:
@@ -80,7 +116,7 @@ async def answer_to(
     """
     pause = await pause_at(request, run_id, seq)
     questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
-    said, first = text.strip(" .!\n").casefold(), questions[0]
+    said, first = SIGNS.sub(" ", text).strip().casefold(), questions[0]
     if not first.is_about_call or (first.words_left and said not in YES):
         # an agent that is to plan anew reads them
         return resume_with(request, run_id, answer_in_words(text, pause.seq, caller, deltas=deltas))

@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from crew.journal.query import IdempotencyKey, Source
+from crew.journal.query import CONTROL, IdempotencyKey, Source
 from crew.runs.errors import AlreadyStarted, key_taken
-from server.http.bodies import StartBody
+from server.http.bodies import MAX_MESSAGE_BYTES, StartBody
 from server.http.callers.rights import caller_of, require, user_of
 from server.http.endpoints.starting import Started, replayed_start, start_or_resume
 from server.http.errors import bad_request
@@ -133,11 +133,22 @@ def start_from(
         if history:
             heard.ignored.append("messages before the last")
     else:
-        data["history"] = [{"role": role, "content": text} for role, text in history]
+        data["history"] = [{"role": role, "content": _taken(role, text)} for role, text in history]
         source = Source("api", label_of(conversation)) if conversation else None
     body = check_body(StartBody, data)
     agents = frozenset(crew.agents)
     return start_of(body, services.settings, agents, caller, user_of(request, None)), source
+
+
+def _taken(role: str, text: str) -> str:
+    """Return a message as history may have it: an answer that a client repeats is the crew's own.
+
+    It may hold what tools gave, which no client could change.
+    """
+    if role != "assistant":
+        return text
+    kept = CONTROL.sub("", text)
+    return kept.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
 
 
 def label_of(conversation: str) -> str:
@@ -160,7 +171,8 @@ async def begin_once(
     Args:
         request: the client's.
         data: its body.
-        decide: says what it asks for; by what is stored then, so the key is looked for first.
+        decide: says what it asks for; by what is stored then, so the key is looked for first. It
+            raises AlreadyStarted where that was begun by another request already.
         own: what names the request in its protocol, in place of the header `Idempotency-Key`.
     """
     key = None
@@ -175,7 +187,10 @@ async def begin_once(
             if isinstance(taken, AlreadyStarted):
                 return replayed_start(request, taken, deltas=False)
             raise taken
-    wanted, source = await decide()
+    try:
+        wanted, source = await decide()
+    except AlreadyStarted as error:
+        return replayed_start(request, error, deltas=False)
     return await start_or_resume(request, wanted, key, source)
 
 

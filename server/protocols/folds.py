@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.crew import Crew
+from crew.journal.lines import on_one_line
 from crew.journal.wire import RunEvent
 from crew.routing.graph import END
 from crew.routing.steps import LIMIT_REASONS
@@ -56,7 +57,7 @@ Write = Callable[[Frame, int | None], bytes]
 
 def data_line(document: Any) -> bytes:
     """Return a document as server-sent data."""
-    return b"data: " + to_json(document, inf_nan_mode="null") + b"\n\n"
+    return b"data: " + on_one_line(to_json(document, inf_nan_mode="null")) + b"\n\n"
 
 
 def write_until_done(frame: Frame, place: int | None = None) -> bytes:

@@ -93,7 +93,8 @@ class ToolMaker:
                 for key, schema in tool.parameters.get("properties", {}).items():
                     # of several tools, what the condition is on may be each one's
                     known[key] = schema if key not in known else {}
-            require_conditions(rule, dict(sorted(known.items())))
+            definitions = made[0].parameters.get("$defs", {}) if len(made) == 1 else {}
+            require_conditions(rule, dict(sorted(known.items())), definitions)
         made = [
             replace(
                 tool,

@@ -22,6 +22,7 @@ from server.protocols.answers import (
     answer_to,
     pause_at,
     paused_run,
+    require_new_words,
     resume_with,
     segment_of,
 )
@@ -167,9 +168,28 @@ async def _asked(
     if run_id is not None:
         pause = await pause_at(request, run_id)
         if pause.metadata.get("question") in ("approval", "unknown_outcome", "restored"):
+            answered = _answers_of(messages, (run_id, pause.seq))
+            if answered is not None:
+                # what was typed meanwhile is said when it has gone on
+                heard.ignored.append("messages.text")
+                return await _approved(request, answered), None
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
+        await require_new_words(request, run_id, heard.messages)
         return await answer_to(request, run_id, heard.last_words(), deltas=True), None
     return start_from(request, heard, branch, deltas=True)
+
+
+def _answers_of(
+    messages: list[dict[str, Any]], place: tuple[str, int | None]
+) -> dict[str, Any] | None:
+    """Return the newest message of the assistant, if it answers approvals of a pause."""
+    newest = next((one for one in reversed(messages) if one.get("role") == "assistant"), None)
+    for part in newest["parts"] if newest is not None else ():
+        approval = part.get("approval") if isinstance(part, dict) else None
+        if part.get("state") == "approval-responded" and isinstance(approval, dict):
+            found = parse_place(str(approval.get("id")))
+            return newest if found is not None and found[:2] == place else None
+    return None
 
 
 async def _paused_before(request: Request, messages: list[dict[str, Any]]) -> str | None:

@@ -1,7 +1,8 @@
 """The crew for a program on this machine that starts it (`crew mcp`): JSON-RPC over its pipes."""
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 
 from mcp.server.stdio import stdio_server
 
@@ -23,7 +24,9 @@ async def serve_stdio(runs: Runs, caller: Caller) -> None:
     """Serve until the input ends; `caller`: the user of this machine."""
     server = mcp_server(lambda: runs.crew, lambda _: LocalAccess(runs, caller))
     async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        # what tools print is none of the protocol's
+        with redirect_stdout(sys.stderr):
+            await server.run(reading, writing, server.create_initialization_options())
 
 
 class LocalAccess:

@@ -11,7 +11,7 @@ from server.http.requests import RunRequest
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
-from server.protocols.answers import answer_to, paused_run
+from server.protocols.answers import answer_to, paused_run, require_new_words
 from server.protocols.branches import branch_for
 from server.protocols.clients import begin_once, hear, read_object, start_from
 from server.protocols.folds import (
@@ -56,6 +56,7 @@ async def complete(request: Request) -> Response | EventStream:
         run_id = await paused_run(request, branch)
         if run_id is None:
             return start_from(request, heard, branch, deltas=streams)
+        await require_new_words(request, run_id, heard.messages)
         return await answer_to(request, run_id, heard.last_words(), deltas=streams), None
 
     started = await begin_once(request, data, decide)

@@ -18,7 +18,9 @@ SENT = (
     *("OpenAI-Organization", "OpenAI-Project", "X-Stainless-Arch", "X-Stainless-Lang"),
     *("X-Stainless-OS", "X-Stainless-Package-Version", "X-Stainless-Retry-Count"),
     *("X-Stainless-Runtime", "X-Stainless-Runtime-Version", "X-Stainless-Timeout"),
-    "X-Stainless-Helper-Method",
+    *("X-Stainless-Helper-Method", "OpenAI-Beta"),
+    # Firefox lets pages set it, and asks
+    "User-Agent",
 )
 
 

@@ -81,8 +81,10 @@ def call_start(item: dict[str, Any]) -> list[ItemEvent]:
     """Return the events by which a call begins."""
     at = {"item_id": item["id"]}
     return [
-        ("response.output_item.added", {"item": dict(item)}),
+        # clients put the arguments together from what follows
+        ("response.output_item.added", {"item": {**item, "arguments": ""}}),
         ("response.mcp_call.in_progress", at),
+        ("response.mcp_call_arguments.delta", {**at, "delta": item["arguments"]}),
         ("response.mcp_call_arguments.done", {**at, "arguments": item["arguments"]}),
     ]
 

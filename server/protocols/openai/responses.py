@@ -4,7 +4,6 @@ import re
 from contextlib import aclosing
 from typing import Any
 
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,6 +23,7 @@ from server.protocols.answers import (
     answer_to,
     pause_at,
     paused_run,
+    require_new_words,
     resume_with,
     segment_of,
 )
@@ -33,6 +33,7 @@ from server.protocols.folds import (
     BEGUN,
     FoldedForm,
     Frame,
+    data_line,
     fold_to_end,
     live_agents,
     speech_of,
@@ -52,6 +53,8 @@ READ = frozenset({"model", "input", "stream", "previous_response_id", "conversat
 # an answer to an approval, with its run, the number of its pause, and the key of its call there
 PlacedReply = tuple[tuple[str, int, str], dict[str, Any]]
 ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
+# the answer of a response, which may have several
+MESSAGE = re.compile(r"msg_([A-Za-z0-9-]{1,128}_[0-9]{1,15})(?:_[0-9]{1,15})?")
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
 ITEMS = query_parameter("items", "`open` tells calls as reasoning, too.", enum=["mcp", "open"])
 
@@ -64,7 +67,8 @@ async def create_response(request: Request) -> Response | EventStream:
     streams = data.get("stream") or False
     if not isinstance(streams, bool):
         raise bad_request([("stream", "is true or false")])
-    heard, approvals, has_words_behind = _heard(request, data.get("input"))
+    given = await _with_answers(request, data.get("input"))
+    heard, approvals, has_words_behind = _heard(request, given)
     heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
     if heard.messages:
         refuse_chore(heard.messages[-1][1])
@@ -167,7 +171,7 @@ async def _has_newer(request: Request, run_id: str, begun: int) -> bool:
 
 def write_event(frame: Frame, place: int | None = None) -> bytes:
     """Return an event as a stream has it."""
-    return b"event: %s\ndata: %s\n\n" % (frame.name.encode(), to_json(frame.document))
+    return b"event: %s\n%s" % (frame.name.encode(), data_line(frame.document))
 
 
 def fail_response(text: str) -> bytes:
@@ -212,6 +216,30 @@ async def _fold_stored(request: Request, run_id: str, begun: int, fold: Response
             fold.add(event)
             if event.ends_segment and (event.seq or 0) > begun:
                 return
+
+
+async def _with_answers(request: Request, given: Any) -> Any:
+    """Return an input with the answers that it only names: clients name what the crew has kept."""
+    if not isinstance(given, list):
+        return given
+    folds: dict[str, ResponsesFold] = {}
+    made = []
+    for item in given:
+        is_named = isinstance(item, dict) and item.get("type") == "item_reference"
+        named = str(item.get("id")) if is_named else ""
+        found = MESSAGE.fullmatch(named)
+        try:
+            if found is not None and found[1] not in folds:
+                run_id, begun = await _known(request, f"resp_{found[1]}")
+                fold = _fold(request, run_id, services_of(request).runs.crew.name)
+                await _fold_stored(request, run_id, begun, fold)
+                folds[found[1]] = fold
+        except (HttpProblem, UnknownRun):
+            # another owner's, or one that is no longer kept
+            found = None
+        output = folds[found[1]].document.get("output", []) if found is not None else []
+        made.append(next((one for one in output if one["id"] == named), item))
+    return made
 
 
 def _heard(request: Request, given: Any) -> tuple[ClientWords, list[PlacedReply], bool]:
@@ -282,6 +310,8 @@ async def _asked(
             before = await _before(request, run_id)
             heard.messages = [*before, *heard.messages]
             conversation = conversation or await branch_behind(request, row)
+    if paused is not None and previous is None:
+        await require_new_words(request, paused, heard.messages)
     if paused is not None:
         return await answer_to(request, paused, heard.last_words(), deltas=deltas), None
     return start_from(request, heard, conversation, deltas=deltas)

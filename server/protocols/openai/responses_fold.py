@@ -51,6 +51,8 @@ UNSAID: dict[str, Any] = {
 }
 # of the events that one event of the run comes to; pieces of text come behind them
 PER_EVENT = 1000
+# pieces of text behind one event: what follows has numbers of its own, too
+MOST_LIVE = 900
 
 
 class ResponsesFold:
@@ -94,6 +96,9 @@ class ResponsesFold:
 
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
+        if event.seq is None and self._count >= MOST_LIVE:
+            # the rest comes with the whole answer: each number stands once
+            return []
         if event.seq is None:
             piece = self.speech.answer_piece(event, self.live)
             return self._frames(None, self._say(piece)) if piece else []

@@ -1,5 +1,6 @@
 """What chat completions and responses have in common: models, errors, words and decisions."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,8 @@ from server.http.responses import JsonResponse
 from server.http.services import services_of
 
 # chores of clients, which belong to a model of theirs
-CHORE = "### Task:"
+# but not the words by which a client puts what it has found before its user's question
+CHORE = re.compile(r"\s*### Task:(?!\s*Respond to)")
 KINDS = {
     401: "authentication_error",
     403: "permission_error",
@@ -79,7 +81,7 @@ def refuse_fields(data: Mapping[str, Any]) -> None:
 
 def refuse_chore(text: str) -> None:
     """Raise HttpProblem for what clients ask a model beside the conversation, such as a title."""
-    if text.lstrip().startswith(CHORE):
+    if CHORE.match(text):
         detail = (
             "this is a chore of your client (a title, tags, follow-ups), and no question for a "
             "crew; set a task model in the client's settings"

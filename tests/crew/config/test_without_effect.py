@@ -88,12 +88,18 @@ def test_a_keyword_that_is_none(tmp_path: Path):
     )
 
 
-NOBODY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+NOBODY: dict[str, tuple[Any, dict[str, Any]]] = {
     "above and below": ({"above": 100, "below": 50}, {"type": "number"}),
     "no whole number": ({"above": 5, "below": 6}, {"type": "integer"}),
     "beyond the schema": ({"above": 100}, {"type": "number", "maximum": 50}),
     "not either": ({"not": [True, False]}, {"type": "boolean"}),
     "not any": ({"not": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+    "a comparison as a text": (">100", {"type": "integer"}),
+    "a number as a text": ("100", {"type": "integer"}),
+    "a comparison in a list": ([{"above": 100}], {"type": "number"}),
+    "true for a number": (True, {"type": "integer"}),
+    "one for a list": (5, {"type": "array", "items": {"type": "integer"}}),
+    "in each branch": ("5", {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
     "matches none": ({"matches": "^x"}, {"type": "string", "enum": ["a", "b"]}),
 }
 
@@ -110,6 +116,29 @@ def test_a_condition_that_nothing_meets(tmp_path: Path, name: str):
     (found,) = check(folder).problems
     assert (found.severity, found.code) == ("error", "bad-value")
     assert "nobody would ever be asked" in found.message
+
+
+def test_what_was_meant_by_a_comparison(tmp_path: Path):
+    for condition in (">100", [{"above": 100}]):
+        schema = {"type": "object", "properties": {"dir": {"type": "integer"}}}
+        approval = {"when": {"dir": condition}}
+        folder = with_tool(tmp_path, parameters=schema, requires_approval=approval)
+        (found,) = check(folder).problems
+        assert "above" in found.message.partition("write ")[2]
+
+
+def test_a_value_that_an_enum_of_python_does_not_have(tmp_path: Path):
+    folder = with_tool(tmp_path)
+    (folder / "t.py").write_text(
+        "from enum import Enum\n\nclass Env(Enum):\n    PROD = 'prod'\n\n"
+        'def deploy(env: Env) -> str:\n    """Deploy."""\n    return env.value\n'
+    )
+    for value, count in (("PROD", 1), ("prod", 0)):
+        tool = {"kind": "python", "function": "t.py:deploy"}
+        tool["requires_approval"] = {"when": {"env": value}}
+        write_crew(folder, {"a": {"tools": ["deploy"]}}, tools={"deploy": tool})
+        found = [one for one in check(folder).problems if one.code == "bad-value"]
+        assert len(found) == count, found
 
 
 @pytest.mark.parametrize("condition", [{"above": 50, "below": 100}, {"not": ["a"]}, [1, 2], 7])

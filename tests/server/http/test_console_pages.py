@@ -154,6 +154,8 @@ def test_nothing_comes_up_under_a_finger(browser: Browser, server: ServerProcess
     with client(server) as http:
         statuses = [http.get(f"/api/crew/runs/{run_id}").json()["status"] for run_id in runs]
         assert statuses.count("paused") == 1
+        for run_id in runs:
+            http.post(f"/api/crew/runs/{run_id}/cancel")
 
 
 def test_what_is_being_written_stays(browser: Browser, server: ServerProcess):

@@ -108,7 +108,8 @@ def _tool(
     rule = config.approval_of(definition.name)
     if rule is not None and own.requires_approval is not None:
         try:
-            require_conditions(rule, schema.parameters["properties"])
+            parameters = schema.parameters
+            require_conditions(rule, parameters["properties"], parameters.get("$defs", {}))
         except ToolDefinitionError as error:
             path = ("tools", definition.name, "requires_approval")
             raise ToolDefinitionError(str(error), path, error.code) from error
