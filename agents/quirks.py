@@ -41,6 +41,8 @@ class Quirks:
     empty_content: EmptyContent = "null"
     # `stream_options` with `include_usage`
     stream_usage: bool = True
+    # answers in pieces
+    streams: bool = True
     # `tools`, `tool_calls`, messages of role `tool`; else calls are text
     native_calls: bool = True
     # calls that stand in the text, between marks or alone, are calls
@@ -82,6 +84,8 @@ class QuirksConfig(Shape):
     """What the content of a message with calls and no text is: null, an empty text, or left out."""
     stream_usage: bool | None = None
     """Ask for the usage of streamed answers (`stream_options`)."""
+    streams: bool | None = None
+    """Ask for answers in pieces, where somebody reads along; else each comes whole."""
     native_calls: bool | None = None
     """Send tools by the API's own means; else the model is told how to call them in text."""
     written_calls: bool | None = None

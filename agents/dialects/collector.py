@@ -16,10 +16,21 @@ from agents.model import ModelReply
 from agents.quirks import Quirks
 from agents.written.thoughts import AnswerStream, split_thoughts
 
+# of words in a stream that are no part of an answer
+MAX_WORDS = 500
 # of a whole answer
 MAX_CHARACTERS = 8 * 2**20
-CUT_BY_LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
-HELD_BACK = frozenset({"content_filter", "SAFETY", "safety", "refusal"})
+CUT_BY_LENGTH = frozenset(
+    {"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"}
+)
+HELD_BACK = frozenset({"content_filter", "SAFETY", "safety", "refusal", "RECITATION"})
+# the server itself says that it has failed, in whatever case
+FAILED = frozenset(
+    {
+        *("error", "abort", "aborted", "failed", "timeout", "insufficient_system_resource"),
+        *("server_error", "internal_error", "overloaded"),
+    }
+)
 # why a call that is not whole is not made
 CUT_IN_CALL = "the length was used up within a call: raise max_tokens"
 # the window was full before the answer was at its end
@@ -56,6 +67,8 @@ class Collector(ABC):
         # what the model has thought, as far as it says so in words; and how much of it was taken
         self.thoughts: list[str] = []
         self.thoughts_taken = 0
+        # the first words in a stream that are no part of it
+        self.words = ""
 
     @abstractmethod
     def take_usage(self, usage: Any) -> None:
@@ -139,6 +152,10 @@ class Collector(ABC):
         text = "".join(self.text)
         return join_surrogates(text) if self.calls.has_halves else text
 
+    def note_words(self, data: bytes) -> None:
+        """Note what came in a stream and is no part of an answer; the first of it is kept."""
+        self.words = self.words or data[:MAX_WORDS].decode(errors="replace").strip()
+
     def make_reply(
         self, content: str, kept: dict[str, Any], *, had_thoughts: bool, is_signed: bool
     ) -> ModelReply:
@@ -151,8 +168,12 @@ class Collector(ABC):
             is_signed: a call has something that its model wants back.
 
         Raises:
-            ModelError: there is neither text nor call, or the window was full.
+            ModelError: there is neither text nor call, the window was full, or the server has
+                failed within the answer.
         """
+        if self.finish_reason.casefold() in FAILED:
+            text = f"the server says that it failed within the answer ({self.finish_reason})"
+            raise ModelError("unavailable", text)
         if self.finish_reason == WINDOW_FULL:
             text = f"the answer does not fit ({self.finish_reason})"
             raise ModelError("context_overflow", text)

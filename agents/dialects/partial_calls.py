@@ -52,14 +52,17 @@ class PartialCall:
     @property
     def is_whole(self) -> bool:
         """Whether its arguments are a whole object."""
+        return self.read() is not None
+
+    def read(self) -> Any:
+        """Return its arguments; None where they are no whole object yet."""
         text = self.arguments.strip()
         if not (text.startswith("{") and text.endswith("}")):
-            return False
+            return None
         try:
-            ARGUMENTS.decode(text)
+            return ARGUMENTS.decode(text)
         except (ValueError, RecursionError):
-            return False
-        return True
+            return None
 
 
 class PartialCalls:
@@ -84,12 +87,15 @@ class PartialCalls:
         call_id, name = str(piece.get("id") or ""), str(function.get("name") or "")
         if self.has_halves:
             call_id, name = join_surrogates(call_id), join_surrogates(name)
-        call = self._new() if whole else self._partial(index, call_id, name)
-        call.id, call.name = call.id or call_id, call.name or name
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
         if arguments is not None and not isinstance(arguments, str):
             text = json.dumps(arguments)
+        if self._is_known(PartialCall(call_id, name, text)):
+            # some send it once more at the end: made twice, it would act twice
+            return 0
+        call = self._new() if whole else self._partial(index, call_id, name)
+        call.id, call.name = call.id or call_id, call.name or name
         if call.arguments.strip() == "{}" and text.lstrip().startswith("{"):
             # an empty object, sent before the real one
             call.arguments = ""
@@ -99,6 +105,13 @@ class PartialCalls:
                 call.extra[key] = map_texts(value, join_surrogates)
         # a call that is not written yet takes room, too
         return len(name) + len(text) + len("call")
+
+    def _is_known(self, piece: PartialCall) -> bool:
+        """Return whether a whole call has come before: of the same id, tool and arguments."""
+        if not piece.id or not piece.is_whole:
+            return False
+        of = [one for one in self.calls if (one.id, one.name) == (piece.id, piece.name)]
+        return any(one.is_whole and one.read() == piece.read() for one in of)
 
     def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
         """Return the call that a piece continues: by its index, else its id, else the last.
@@ -123,7 +136,8 @@ class PartialCalls:
             return False
         has_own_id = bool(call_id and known.id and call_id != known.id)
         if known.is_whole:
-            return True
+            # an empty object may stand before the arguments
+            return known.arguments.strip() != "{}" or not call_id or call_id != known.id
         return has_own_id and (name != known.name or not known.arguments)
 
     def _new(self) -> PartialCall:

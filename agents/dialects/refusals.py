@@ -20,7 +20,15 @@ from tools.text.server_words import INNER_KEYS, WORD_KEYS, words_in
 TOO_LONG = re.compile(
     r"context_length_exceeded|maximum context length|prompt is too long|input is too long"
     r"|exceeds? the (?:available |maximum |model's )?(?:context|number of tokens)"
-    r"|token count.{0,80}exceeds|reduce the length|too many (?:input )?tokens",
+    r"|token count.{0,80}exceeds|reduce the length|too many (?:input )?tokens"
+    # TGI, LM Studio, SGLang and vLLM, llama-cpp-python and Anthropic, xAI, Kimi, MiniMax, Qwen,
+    # GLM, Groq and GitHub, Ollama's cloud
+    r"|max_new_tokens`? must be <=|context length of only|context the overflows"
+    r"|is longer than the (?:model|maximum)|exceeds? context (?:window|limit|length)"
+    r"|maximum prompt length is|exceeded model token limit|context window exceeds"
+    r"|range of input length should be|prompt exceeds max|exceeded max context"
+    r"|too large for .{0,80}(?:tokens|TPM)|tokens_limit_reached|exceeded this model context window"
+    r"|prompt (?:is )?too long",
     re.IGNORECASE | re.DOTALL,
 )
 # a quota that no wait brings back

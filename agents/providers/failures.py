@@ -20,6 +20,15 @@ from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
 VERSION = re.compile(r"/v\d|/openai\b|/api\b")
 CERTIFICATE = "name the file of its authority in SSL_CERT_FILE"
 
+# statuses of servers that have no room now
+WAITING = frozenset({429, 503})
+# of Google ("retryDelay": "2s") and Groq ("Please try again in 1m2.5s")
+DELAY = re.compile(
+    r"(?:retryDelay\"\s*:\s*\"|(?:retry|try again) (?:in|after) )(?:(?P<minutes>\d{1,4})m(?=\d))?"
+    r"(?P<number>\d{1,6}(?:\.\d+)?)\s*(?P<unit>ms|s\b|sec|min|m\b)",
+    re.IGNORECASE,
+)
+
 
 def request_error(error: Exception, model: str, endpoint: Endpoint, secrets: Secrets) -> ModelError:
     """Return what a session raises and servers say, as ModelError.
@@ -75,7 +84,19 @@ async def refusal_of(response: aiohttp.ClientResponse) -> Refusal:
     text = (await read_whole(response)).decode(errors="replace")
     words = words_of(text, response.reason or "")
     wait = _wait_of(response.headers)
+    if wait is None and response.status in WAITING:
+        wait = _wait_in(text)
     return Refusal(response.status, words, text, wait, is_html=bool(IS_HTML.match(text)))
+
+
+def _wait_in(text: str) -> float | None:
+    """Return the seconds that a server asks to wait in the words of its refusal."""
+    found = DELAY.search(text)
+    if found is None:
+        return None
+    number, unit = float(found["number"]), found["unit"].lower()
+    minutes = float(found["minutes"] or 0)
+    return 60 * minutes + number * (0.001 if unit == "ms" else 60 if unit.startswith("m") else 1)
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:

@@ -82,6 +82,12 @@ NOT_BACK = re.compile(
 OF_A_SCHEMA = re.compile(r"\bschema\b|\bfunction ['\"`]|\btools?[.\[]", re.IGNORECASE)
 SCHEMAS = ("response_format", "text.format", "output_config.format")
 IN_WORDS = "does not take the form of its answer"
+NO_STREAM = re.compile(
+    r"verified to stream|\bstream(?:ing)?\b(?! ?_?options)[^.\n]{0,60}(?:not|n't|un)\s?-?"
+    r"(?:support|allow|available|enabl|permit)"
+    r"|(?:not|n't)\s+(?:support|allow)\w*\s+(?:\w+ ){0,3}stream(?:ing)?\b|tool use in streaming",
+    re.IGNORECASE,
+)
 # llama.cpp names the source of a chat template, and behind these words why it was left
 TEMPLATE_ERROR = "Jinja Exception:"
 
@@ -184,6 +190,13 @@ def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if "stream_options" not in body or not _mentions("stream_options", text):
         return None
     return replace(quirks, stream_usage=False), "does not take stream_options"
+
+
+def _streams(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    # OpenAI wants a verified organization first
+    if "stream" not in body or not NO_STREAM.search(text):
+        return None
+    return replace(quirks, streams=False), "answers whole only: it does not stream"
 
 
 def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
@@ -319,6 +332,7 @@ CHAT_LESSONS: tuple[Learn, ...] = (
     _max_tokens,
     _sampling,
     _stream_usage,
+    _streams,
     _tool_choice,
     _typed_output,
     _content,
@@ -331,6 +345,7 @@ CHAT_LESSONS: tuple[Learn, ...] = (
 # of an API that its own provider made, or that another copies to the letter
 OTHER_LESSONS: tuple[Learn, ...] = (
     _images,
+    _streams,
     _signed_thoughts,
     _sampling,
     _tool_choice,

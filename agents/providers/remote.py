@@ -28,12 +28,15 @@ from agents.providers.client import Client
 from agents.providers.failures import refusal_of, request_error
 from agents.providers.lessons import learn
 from agents.providers.server_events import (
+    BOM,
     DONE,
     MAX_STREAM_BYTES,
     BoundedBody,
     EventData,
+    chunks_in,
     read_end,
     read_whole,
+    without_frame,
 )
 from agents.quirks import Quirks
 from tools.calls import ToolCall
@@ -115,7 +118,7 @@ class RemoteModel:
                 text = "does not think while it goes on with calls that did not begin with that"
                 await emit(ModelNotice("thinking_off", f"{self.name} {text}"))
             try:
-                await self._ask(body, reader, emit)
+                await self._ask(body, reader, emit, streams=request.stream)
                 reply = await self._finish(reader, request, emit)
                 is_typed = request.output is not None and outgoing.has_schema
                 if is_typed and not (reader.has_refused or reply.calls):
@@ -146,8 +149,10 @@ class RemoteModel:
             text = f"{self.name} at {self.client.place} takes a schema and answers without it"
             await emit(ModelNotice("output_in_words", f"{text}: it is given in words from now on"))
 
-    async def _ask(self, body: dict[str, Any], reader: Collector, emit: EmitModelEvent) -> None:
-        """Send a request and read its answer.
+    async def _ask(
+        self, body: dict[str, Any], reader: Collector, emit: EmitModelEvent, *, streams: bool
+    ) -> None:
+        """Send a request and read its answer; `streams`: its text is emitted as it comes.
 
         Raises:
             Refusal: the endpoint does not answer.
@@ -161,18 +166,29 @@ class RemoteModel:
                 if not response.content.at_eof():
                     await read_end(response, self.client.clock)
             else:
-                data = await read_whole(response)
-                if data[:1] != b"{" and IS_HTML.match(data[:1000].decode(errors="replace")):
-                    raise _page(response.status, data.decode(errors="replace"))
-                reader.read_whole(data)
-                if "stream" in body:
+                await self._read_whole(await read_whole(response), response.status, reader)
+                if streams:
                     # what was to come in pieces has come at once
                     await self._emit_whole(reader, emit)
         finally:
             # closed, where it is not read to its end
             response.release()
         if not reader.finished:
-            raise ModelError("unreadable", "the answer was cut off")
+            said = f": {reader.words}" if reader.words and not reader.text else ""
+            raise ModelError("unreadable", f"the answer was cut off{said}")
+
+    async def _read_whole(self, data: bytes, status: int, reader: Collector) -> None:
+        """Read an answer that came at once: JSON, or the events of a stream all the same."""
+        data = without_frame(data)
+        if data[:1] != b"{" and IS_HTML.match(data[:1000].decode(errors="replace")):
+            raise _page(status, data.decode(errors="replace"))
+        chunks = chunks_in(data)
+        if chunks is None:
+            reader.read_whole(data)
+            return
+        for chunk in chunks:
+            reader.read_chunk(chunk)
+        reader.end_stream(is_done=True)
 
     async def _read_stream(
         self, response: aiohttp.ClientResponse, reader: Collector, emit: EmitModelEvent
@@ -180,13 +196,12 @@ class RemoteModel:
         """Read a streamed answer, up to what ends it, or its end."""
         body, events, is_first = BoundedBody(response, MAX_STREAM_BYTES), EventData(), True
         while piece := await body.read():
-            if is_first and piece.lstrip()[:1] in (b"{", b"<"):
+            if is_first:
+                piece = piece.removeprefix(BOM)
+            if is_first and without_frame(piece)[:1] in (b"{", b"<"):
                 # a whole answer, an error or a page, whatever its type says
                 data = await body.read_rest(piece)
-                text = data.decode(errors="replace")
-                if IS_HTML.match(text):
-                    raise _page(HTTPStatus.OK, text)
-                reader.read_whole(data)
+                await self._read_whole(data, HTTPStatus.OK, reader)
                 await self._emit_whole(reader, emit)
                 return
             is_first = False
@@ -200,7 +215,11 @@ class RemoteModel:
     ) -> bool:
         """Read events of a stream; whether nothing of the answer comes behind them."""
         for data in events:
-            if data == DONE:
+            if data[:1] not in (b"{", b"[") and data not in DONE:
+                # a sign of life, or words: of a proxy, where nothing else comes
+                reader.note_words(data)
+                continue
+            if data in DONE:
                 await self._emit(reader.end_stream(is_done=True), reader, emit)
                 return True
             await self._emit(reader.read_chunk(data), reader, emit)

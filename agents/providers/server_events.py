@@ -1,6 +1,7 @@
 """The bytes of an answer: bounded, decompressed, and taken apart into server-sent events."""
 
 import contextlib
+import re
 import zlib
 from collections.abc import Mapping
 
@@ -19,7 +20,12 @@ MAX_EVENT_BYTES = 4 * 2**20
 END_SECONDS = 0.05
 # at the lines of one event, whether they are whole
 MAX_LOOKS = 100
-DONE = b"[DONE]"
+DONE = (b"[DONE]", b'"[DONE]"', b"DONE")
+BOM = b"\xef\xbb\xbf"
+# before an answer that comes whole, comments of a stream; behind it, its end
+COMMENTS = re.compile(rb"(?:\s*:[^\r\n]*[\r\n]+)+")
+END = re.compile(rb"\s*data:\s*\[DONE\]\s*\Z")
+EVENT = re.compile(rb"\s*(?:data|event|id|retry):")
 # what a proxy may have done to an answer by itself: by coding, the window of zlib
 CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 RAW_DEFLATE = -15
@@ -119,6 +125,28 @@ async def read_whole(response: aiohttp.ClientResponse) -> bytes:
     return await BoundedBody(response, MAX_ANSWER_BYTES).read_rest()
 
 
+def without_frame(data: bytes) -> bytes:
+    """Return an answer that came at once without what belongs to a stream around it."""
+    data = data.removeprefix(BOM).lstrip()
+    if data[:1] == b":":
+        data = COMMENTS.sub(b"", data, count=1).lstrip()
+    return END.sub(b"", data) if data[:1] == b"{" else data
+
+
+def chunks_in(data: bytes) -> list[bytes] | None:
+    """Return the chunks of a stream that came at once: events, or lines of JSON; else None."""
+    if EVENT.match(data):
+        events = EventData()
+        found = [*events.feed(data), *events.rest()]
+        return [one for one in found if one[:1] in (b"{", b"[") and one not in DONE]
+    lines = [one for one in data.splitlines() if one.strip()]
+    if len(lines) > 1 and all(
+        one.startswith(b"{") and one.rstrip().endswith(b"}") for one in lines
+    ):
+        return lines
+    return None
+
+
 async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:
     """Read what is left of a stream behind its last event: nothing, as a rule, or its end."""
     with contextlib.suppress(TimeoutError, aiohttp.ClientError):
@@ -137,6 +165,8 @@ class EventData:
     def __init__(self) -> None:
         self._rest = b""
         self._size = 0
+        # its lines end with carriage returns alone
+        self._has_returns = False
         # lines of data that are no whole object yet, their size, and how often that was looked at
         self._data: list[bytes] = []
         self._held = self._looks = 0
@@ -149,6 +179,10 @@ class EventData:
         self._size += len(piece)
         if self._size > MAX_STREAM_BYTES:
             raise _too_large("the answer", MAX_STREAM_BYTES)
+        if self._size == len(piece):
+            self._has_returns = b"\r" in piece and b"\n" not in piece
+        if self._has_returns:
+            piece = piece.replace(b"\r", b"\n")
         *lines, self._rest = (self._rest + piece).split(b"\n")
         if len(self._rest) > MAX_EVENT_BYTES:
             raise _too_large("an event of the answer", MAX_EVENT_BYTES)
@@ -165,7 +199,7 @@ class EventData:
             # as nearly always
             found.append(data)
             return
-        if data == DONE:
+        if data in DONE:
             found += [self._take(), data] if self._data else [data]
             return
         if not self._data and not data.startswith((b"{", b"[")):

@@ -18,25 +18,50 @@ MARKS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|channel|>analysis<|message|>": "<|end|>",
     "<|channel>thought": "<channel|>",
+    "<THINK>": "</THINK>",
+    "<Think>": "</Think>",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "<unused94>": "<unused95>",
 }
 LONGEST = max(map(len, MARKS))
 FIRST = frozenset(mark[0] for mark in MARKS)
-# where the template itself has opened them, a text has only the end, on a line of its own
-CLOSED = re.compile(r"(?:\A|\n)[ \t]*</think>[ \t]*(?:\n|\Z)")
-# what one model puts before the answer itself
+# where the template itself has opened them, a text has only the end; one that is spoken of stands
+# between quotes, or as a word among others
+ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]")
+CLOSED = re.compile(
+    rf"(?<![`'\"“(])(?:(?<! )(?:{'|'.join(map(re.escape, ENDS))})"
+    rf"|(?:{'|'.join(map(re.escape, ENDS))})(?! ))(?![`'\"”).,;])"
+)
+# one more behind the first, such as an empty one of the template's
+MOST = 5
+# what two models put around the answer itself
 FINAL = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:<\|[^|>]*\|>)?")
+RESPONSE = re.compile(r"\s*<\|START_RESPONSE\|>(.*?)(?:<\|END_RESPONSE\|>\s*)?\Z", re.DOTALL)
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
     """Take a text apart: the thoughts at its start ("" for none), and what is meant for others."""
-    start = text.lstrip()
-    # most texts begin with a letter
-    for opening, closing in MARKS.items() if start[:1] in FIRST else ():
-        if start.startswith(opening):
-            thoughts, found, rest = start[len(opening) :].partition(closing)
-            return thoughts.strip(), _answer(rest) if found else ""
-    if "</think>" in text and "<think>" not in text and (found_end := CLOSED.search(text)):
-        return text[: found_end.start()].strip(), _answer(text[found_end.end() :])
+    parts: list[str] = []
+    rest = text
+    for _ in range(MOST):
+        start = rest.lstrip()
+        # most texts begin with a letter
+        opening = (
+            next((one for one in MARKS if start.startswith(one)), "") if start[:1] in FIRST else ""
+        )
+        if not opening:
+            break
+        thoughts, found, rest = start[len(opening) :].partition(MARKS[opening])
+        parts.append(thoughts.strip())
+        if not found:
+            break
+    if parts:
+        return "\n\n".join(filter(None, parts)), _answer(rest)
+    if any(one in text for one in ENDS) and not any(one in text for one in MARKS):
+        *_, last = (None, *CLOSED.finditer(text))
+        if last is not None:
+            return text[: last.start()].strip(), _answer(text[last.end() :])
     return "", _without_channel(text)
 
 
@@ -45,6 +70,8 @@ def _answer(text: str) -> str:
 
 
 def _without_channel(text: str) -> str:
+    if "<|START_RESPONSE|>" in text[:200] and (found := RESPONSE.match(text)) is not None:
+        return found[1]
     if "<|channel|>final" not in text[:200]:
         return text
     return FINAL.sub("", text, count=1).removesuffix("<|return|>").removesuffix("<|end|>")

@@ -64,7 +64,7 @@ def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     if extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
         _mark(body, turns.ended_at, extras)
     body |= extras.body
-    if request.stream:
+    if request.stream and outgoing.quirks.streams:
         body["stream"] = True
     return body
 

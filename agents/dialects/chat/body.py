@@ -73,7 +73,7 @@ def chat_body(outgoing: Outgoing) -> dict[str, Any]:
         body |= _thinking(extras)
     if extras.body:
         body |= extras.body
-    if request.stream:
+    if request.stream and quirks.streams:
         body["stream"] = True
         if quirks.stream_usage:
             body["stream_options"] = {"include_usage": True}

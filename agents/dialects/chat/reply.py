@@ -40,6 +40,8 @@ class ReplyReader(Collector):
         self.extra: dict[str, Any] = {}
         # of it, texts that come in pieces: there may be many, so they are joined once
         self.pieces: dict[str, list[str]] = {}
+        # some of the answer has come as deltas
+        self.has_deltas = False
         # which of SHOWN_THOUGHTS this server has
         self.thoughts_key = ""
 
@@ -82,7 +84,10 @@ class ReplyReader(Collector):
         self.take_model(data.get("model"))
         self.take_usage(data.get("usage"))
         if choices := data.get("choices"):
-            choice: dict[str, Any] = choices[0]
+            choice = self._of_several(choices)
+            if isinstance(error := choice.get("error"), dict):
+                self.take_failure(data)
+                raise refusal_in(error)
             return choice
         if isinstance(data.get("message"), dict):
             # as Ollama's own API has it
@@ -90,6 +95,25 @@ class ReplyReader(Collector):
         if "choices" not in data and (found := error_in(data)) is not None:
             raise refusal_in(found)
         return None
+
+    def _of_several(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the choice that is the answer: one was asked for.
+
+        Some gateways have the text of one answer in one choice, and its calls in another.
+        """
+        first = next((one for one in choices if not one.get("index")), choices[0])
+        key = "delta" if "delta" in first else "message"
+        own = first.get(key)
+        own = own if isinstance(own, dict) else {}
+        for other in choices:
+            said = other.get("delta") or other.get("message")
+            if other is first or not isinstance(said, dict) or own.get("tool_calls"):
+                continue
+            if calls := said.get("tool_calls"):
+                own = {**own, "tool_calls": calls}
+                reason = other.get("finish_reason") or first.get("finish_reason")
+                first = {**first, key: own, "finish_reason": reason}
+        return first
 
     def take_usage(self, usage: Any) -> None:
         """See Collector."""
@@ -114,14 +138,22 @@ class ReplyReader(Collector):
     def _take(self, choice: dict[str, Any], *, whole: bool) -> None:
         if reason := choice.get("finish_reason"):
             self.finish_reason = str(reason)
-        message = choice.get("delta") or choice.get("message")
-        if isinstance(message, dict):
-            self._message(message, whole=whole or "delta" not in choice)
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, dict) and delta:
+            self.has_deltas = True
+            self._message(delta, whole=whole)
+        elif isinstance(message, dict):
+            # behind deltas it repeats all that came
+            self._message(message, whole=True, repeats=self.has_deltas)
         elif isinstance(text := choice.get("text"), str):
             self.take_text(text)
 
-    def _message(self, message: dict[str, Any], *, whole: bool) -> None:
+    def _message(self, message: dict[str, Any], *, whole: bool, repeats: bool = False) -> None:
         content = message.get("content")
+        if repeats and self.text:
+            known = "".join(self.text)
+            is_more = isinstance(content, str) and content.startswith(known)
+            content = content.removeprefix(known) if is_more and content else ""
         if isinstance(content, str) and content:
             self.take_text(content)
         elif isinstance(content, list):

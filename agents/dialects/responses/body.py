@@ -66,7 +66,7 @@ def responses_body(outgoing: Outgoing) -> dict[str, Any]:
     if extras.cache_key and extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
         body["prompt_cache_key"] = extras.cache_key[:MAX_NAME]
     body |= extras.body
-    if request.stream:
+    if request.stream and outgoing.quirks.streams:
         body["stream"] = True
     return body
 

@@ -134,8 +134,8 @@ def test_a_value_that_an_enum_of_python_does_not_have(tmp_path: Path):
         'def deploy(env: Env) -> str:\n    """Deploy."""\n    return env.value\n'
     )
     for value, count in (("PROD", 1), ("prod", 0)):
-        tool = {"kind": "python", "function": "t.py:deploy"}
-        tool["requires_approval"] = {"when": {"env": value}}
+        approval = {"when": {"env": value}}
+        tool = {"kind": "python", "function": "t.py:deploy", "requires_approval": approval}
         write_crew(folder, {"a": {"tools": ["deploy"]}}, tools={"deploy": tool})
         found = [one for one in check(folder).problems if one.code == "bad-value"]
         assert len(found) == count, found
