@@ -180,6 +180,13 @@ class ModelRequest:
         """By which it was counted."""
         return self.messages[0].tokenizer
 
+    @property
+    def output_tokens(self) -> int:
+        """Of the schema of its answer, which goes in with the messages."""
+        if self.output is None:
+            return 0
+        return self.tokenizer.count(to_json(self.output.schema).decode())
+
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:

@@ -57,6 +57,15 @@ def expressions() -> list[str]:
     return rules + asked
 
 
+def test_each_alert_says_what_to_do():
+    """In a section of its own, by its address."""
+    page = (ROOT / "docs" / "operations" / "alerts.md").read_text()
+    for rule in (one for group in RULES["groups"] for one in group["rules"]):
+        place = f"docs/operations/alerts.md#{rule['alert'].lower()}"
+        assert rule["annotations"]["runbook_url"] == place
+        assert f"\n## {rule['alert']}\n" in page
+
+
 def test_what_is_asked_for_exists():
     """Each series, and each label by which it is chosen or summed."""
     known = series()

@@ -74,14 +74,17 @@ class PricesConfig(RatesConfig):
             raise ValueError("a free model has no prices: leave out `free`, or the prices")
         if not self.free and self.prices("models").is_free:
             raise ValueError("say what it costs, or `free: true` where it costs nothing")
+        steps = [one.input for one in self.above]
+        if len(set(steps)) < len(steps):
+            raise ValueError("two steps of above begin at the same input: leave one of them out")
         return self
 
     def prices(self, source: PriceSource) -> Prices:
         """Return them as they are used; `source`: where they are said."""
         if self.free:
             return FREE
-        above = sorted((one.input, one.prices.rates()) for one in self.above)
-        return Prices(self.rates(), source, tuple(above))
+        above = sorted(self.above, key=lambda one: one.input)
+        return Prices(self.rates(), source, tuple((one.input, one.prices.rates()) for one in above))
 
 
 class PricesFile(Shape):

@@ -303,7 +303,7 @@ def _estimate(
     """Estimate the usage of an answer that came without one; `least`: tokens that it has."""
     tokenizer = request.tokenizer
     prompt = sum(message.tokens for message in request.messages)
-    prompt += sum(tool.tokens for tool in request.tools)
+    prompt += sum(tool.tokens for tool in request.tools) + request.output_tokens
     completion = tokenizer.count(written) + sum(
         tokenizer.count(call.tool) + tokenizer.count(to_json(call.arguments).decode())
         for call in calls

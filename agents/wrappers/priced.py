@@ -77,6 +77,7 @@ class Priced(Around):
         provider, model = self.endpoints[0]
         counted = sum(one.tokens for one in request.messages)
         counted += sum(one.tokens for one in request.tools)
+        counted += request.output_tokens
         attempt = PaidAttempt(
             request_id,
             request.agent_id,

@@ -75,6 +75,8 @@ class Explainer:
         """
         self.places, self.secrets, self.mask = places, secrets, secrets.mask
         self.prices = {(one.seq, one.provider, one.model): one.price for one in calls}
+        # a provider may answer under a longer name than the one that was asked
+        self.by_provider = {(one.seq, one.provider): one.price for one in calls}
 
     def explain(self, state: RunState, moments: Sequence[WhyMoment]) -> Iterator[WhyStep]:
         """Yield why each event came, of those that follow from something.
@@ -219,7 +221,8 @@ class Explainer:
         price = None
         for branch in state.branches:
             if branch.agent_id == event.agent_id:
-                price = self.prices.get((branch.started_seq, event.provider, event.model))
+                place = branch.started_seq, event.provider
+                price = self.prices.get((*place, event.model), self.by_provider.get(place))
         facts = {
             "model": event.model,
             "provider": event.provider,

@@ -126,13 +126,18 @@ class ReplyReader(Collector):
         if PARTS_OF_USAGE.isdisjoint(usage):
             self.usage = counted_usage(prompt, completion)
             return
+        thinking = part_at(usage, "completion_tokens_details", "reasoning_tokens")
+        if _is_apart(usage, thinking):
+            # xAI's, which counts it beside the answer
+            completion = int(completion or 0) + int(thinking or 0)
         read = part_at(usage, "prompt_tokens_details", "cached_tokens")
+        written = part_at(usage, "prompt_tokens_details", "cache_write_tokens")
         self.usage = counted_usage(
             prompt,
             completion,
-            thinking=part_at(usage, "completion_tokens_details", "reasoning_tokens"),
+            thinking=thinking,
             cache_read=read or usage.get("prompt_cache_hit_tokens"),
-            cache_write=usage.get("cache_creation_input_tokens"),
+            cache_write=usage.get("cache_creation_input_tokens") or written,
         )
 
     def _take(self, choice: dict[str, Any], *, whole: bool) -> None:
@@ -227,6 +232,16 @@ class ReplyReader(Collector):
             kept = {key: value for key, value in kept.items() if key not in THOUGHTS}
         is_signed = bool(calls) and any(call.extra for call in calls)
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=is_signed)
+
+
+def _is_apart(usage: dict[str, Any], thinking: Any) -> bool:
+    """Return whether what was thought is no part of what is said to have come out."""
+    total, prompt = usage.get("total_tokens"), usage.get("prompt_tokens")
+    completion = usage.get("completion_tokens")
+    parts = (total, prompt, completion, thinking)
+    if not all(isinstance(one, int) and one >= 0 for one in parts) or not thinking:
+        return False
+    return bool(total == prompt + completion + thinking)
 
 
 def _join_part(known: list[Any], part: Any) -> None:

@@ -7,11 +7,10 @@ from crew.config.checks.references import unknown_name
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
-from crew.config.keys.conversations import HELPERS
+from crew.config.helper_models import models_of_helpers
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import ChosenModel, client_models_of, models_of, models_of_helper
+from crew.config.keys.models import ChosenModel, client_models_of, models_of
 from crew.config.problems import Problem
-from crew.config.routing_plan import entry_point
 
 
 def _check_client_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -45,15 +44,6 @@ def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
                 yield from _check_model(files, crew, files.crew_document, model, known)
     for model in models_of_helpers(files, crew):
         yield from _check_model(files, crew, files.crew_document, model, known)
-
-
-def models_of_helpers(files: CrewFiles, crew: CrewConfig) -> list[ChosenModel]:
-    """Return the first model of each helper that says something of its own."""
-    entry = files.agents.get(entry_point(files))
-    if crew.conversations is None or entry is None:
-        return []
-    chosen = (models_of_helper(crew.helpers, name, entry, crew.models)[0] for name in HELPERS)
-    return [model for model in chosen if model.path[:1] == ("helpers",)]
 
 
 def _check_model(

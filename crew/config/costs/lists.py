@@ -123,7 +123,7 @@ def _in_litellm(
     return None
 
 
-def _of_litellm(entry: Mapping[str, Any]) -> Document:
+def _of_litellm(entry: Mapping[str, Any]) -> Document | None:
     found = _million(entry, LITELLM_KEYS, "")
     above = []
     for key in entry:
@@ -131,9 +131,17 @@ def _of_litellm(entry: Mapping[str, Any]) -> Document:
             suffix = f"_above_{match[1]}k_tokens"
             prices = {**found, **_million(entry, LITELLM_KEYS, suffix)}
             above.append({"input": int(match[1]) * 1000, "prices": prices})
-    if found:
-        found = {"input": 0.0, "output": 0.0, **found}
-    return {**found, "above": above} if above else found
+    found = _whole(found, is_of_vectors=entry.get("mode") == "embedding")
+    return {**found, "above": above} if above and found else found
+
+
+def _whole(found: Document, *, is_of_vectors: bool) -> Document:
+    """Return prices that say both, or that it is free; {} where one is not known: that is no 0."""
+    if is_of_vectors:
+        found = {"output": 0.0, **found}
+    if not {"input", "output"} <= found.keys():
+        return {}
+    return found if any(found.values()) else {"free": True}
 
 
 def _million(entry: Mapping[str, Any], keys: Mapping[str, str], suffix: str) -> Document:

@@ -1,7 +1,7 @@
 """What the models of a crew cost, wherever its files say it; pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from agents.config import AgentConfig
@@ -9,6 +9,7 @@ from agents.costs.prices import FREE, Prices, Rates
 from agents.costs.shape import PricesConfig
 from agents.endpoint import ProviderConfig
 from crew.config.crew_files import CrewFiles
+from crew.config.helper_models import models_beside
 from crew.config.keys.models import ChosenModel, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of
 
@@ -33,6 +34,17 @@ def prices_of(files: CrewFiles, agent: AgentConfig, chosen: ChosenModel) -> Pric
     if (own := agent.cost_limits.prices()) is not None:
         return own
     return listed_prices(files, chosen.config.provider, chosen.config.model)
+
+
+def prices_of_helper(files: CrewFiles, chosen: ChosenModel) -> Prices | None:
+    """Return what a model costs that no agent names; None: no file says so."""
+    if chosen.named.prices is not None:
+        return chosen.named.prices.prices("models")
+    return listed_prices(files, chosen.config.provider, chosen.config.model)
+
+
+def _alias(chosen: ChosenModel, files: CrewFiles) -> str:
+    return chosen.name if files.crew is not None and chosen.name in files.crew.models else ""
 
 
 def listed_prices(files: CrewFiles, provider: str, model: str) -> Prices | None:
@@ -73,6 +85,8 @@ class UsedModel:
     prices: Prices | None
     # who has it
     agents: tuple[str, ...]
+    # its name in `models`; "": it is named by an agent alone
+    alias: str = ""
 
 
 def used_models(files: CrewFiles) -> list[UsedModel]:
@@ -92,7 +106,16 @@ def used_models(files: CrewFiles) -> list[UsedModel]:
             agents = (*known.agents, agent_id) if known is not None else (agent_id,)
             if known is not None and known.prices is not None:
                 prices = known.prices
-            found[key] = UsedModel(*key, str(address), prices, tuple(dict.fromkeys(agents)))
+            of = tuple(dict.fromkeys(agents))
+            found[key] = UsedModel(*key, str(address), prices, of, _alias(chosen, files))
+    for name, chosen in models_beside(files) if crew is not None else ():
+        assert crew is not None, "else no file names one"
+        key = chosen.config.provider, chosen.config.model
+        given = crew.providers.get(chosen.config.provider, ProviderConfig())
+        address = str(chosen.config.provider_url or given.base_url or "")
+        priced = prices_of_helper(files, chosen)
+        known = found.get(key, UsedModel(*key, address, priced, (), _alias(chosen, files)))
+        found[key] = replace(known, agents=tuple(dict.fromkeys((*known.agents, name))))
     for one, _ in embeddings_of(crew).values() if crew is not None else ():
         assert crew is not None, "else nothing makes vectors"
         key = one.provider, one.model

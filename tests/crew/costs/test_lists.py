@@ -85,3 +85,19 @@ def test_the_prices_of_today(prices: Any, expected: dict[str, float], tmp_path: 
 def test_half_a_usage_is_none(usage: tuple[Any, Any]):
     """The answer is counted by us then: a sum that is missing is not zero."""
     assert counted_usage(*usage) is NO_USAGE
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        # one of the two is not known, and no 0
+        ({"input_cost_per_token": 1e-6}, None),
+        ({"input_cost_per_token": None, "output_cost_per_token": 1e-6}, None),
+        ({"input_cost_per_token": 1e-6, "mode": "embedding"}, {"input": 1.0, "output": 0.0}),
+        ({"input_cost_per_token": 0.0, "output_cost_per_token": 0.0}, {"free": True}),
+    ],
+)
+def test_what_litellm_does_not_say(entry: Any, expected: Any, tmp_path: Path):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps({"p/m": entry}))
+    assert (list_in(path).find("p", "", "m") or None) == expected

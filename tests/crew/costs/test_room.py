@@ -103,7 +103,7 @@ async def test_members_wait_each_for_what_has_ended(tmp_path: Path):
     routing = {"defaults": {"a": "both"}, "parallel_groups": {"both": group}}
     rules: list[dict[str, Any]] = [{"hears": "must be", "say": {"ok": True}}]
     rules += [{"agent": one, "say": {"ok": "x"}} for one in "bc"] + [{"say": "done"}]
-    own = {"own": {"scope": "run", "usd": 0.5, "wait_seconds": 0}}
+    own = {"own": {"scope": "run", "usd": 0.58, "wait_seconds": 0}}
     folder = crew_of_budgets(tmp_path, own, agents=agents, routing=routing, rules=rules)
     crew = load_crew(folder)
     async with Runs(crew, SqliteStore(tmp_path / "crew.db")) as runs:

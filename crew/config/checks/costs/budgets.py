@@ -7,10 +7,11 @@ from agents.costs.prices import Prices
 from agents.costs.usage import Usage
 from crew.budgets.rules import COST_LIMITS, OF_REQUEST
 from crew.config.checks.references import unknown_name
-from crew.config.costs.prices import listed_name, prices_of
+from crew.config.costs.prices import listed_name, prices_of, prices_of_helper
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
+from crew.config.helper_models import named_models_of_helpers
 from crew.config.keys.budgets import BudgetConfig, OtherModel
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, choose, client_models_of, models_of
@@ -81,10 +82,20 @@ def _check_prices(
             if not is_counted or name in named or prices_of(files, agent, model) is not None:
                 continue
             named.add(name)
-            text = f"no file says what {name} costs ({agent_id}), so usd cannot hold: give its"
-            text = f"{text} models.<name>.prices, `free: true`, tokens in place of usd, or"
-            text = f"{text} settings.unpriced_usd_per_million"
-            yield files.crew_document.problem((*path, "usd"), "unpriced-budget", text)
+            yield _unpriced(files, path, name, agent_id)
+    for helper, model in named_models_of_helpers(files, crew) if not budget.agents else ():
+        name = listed_name(model.config.provider, model.config.model)
+        is_counted = not budget.models or model.name in budget.models
+        if is_counted and name not in named and prices_of_helper(files, model) is None:
+            named.add(name)
+            yield _unpriced(files, path, name, f"helper {helper}")
+
+
+def _unpriced(files: CrewFiles, path: YamlPath, name: str, who: str) -> Problem:
+    text = f"no file says what {name} costs ({who}), so usd cannot hold: give its"
+    text = f"{text} models.<name>.prices, `free: true`, tokens in place of usd, or"
+    text = f"{text} settings.unpriced_usd_per_million"
+    return files.crew_document.problem((*path, "usd"), "unpriced-budget", text)
 
 
 def _models_of(agent: AgentConfig, crew: CrewConfig) -> Iterator[ChosenModel]:

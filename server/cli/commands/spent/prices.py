@@ -64,6 +64,7 @@ def _document(files: CrewFiles, one: UsedModel) -> dict[str, Any]:
         age = (datetime.now(UTC).date() - files.prices.date).days
     return {
         "model": f"{one.provider}/{one.model}",
+        "alias": one.alias or None,
         "agents": list(one.agents),
         "prices": prices.document() if prices is not None else None,
         "source": prices.source if prices is not None else None,
@@ -74,7 +75,8 @@ def _document(files: CrewFiles, one: UsedModel) -> dict[str, Any]:
 def _line(document: Mapping[str, Any]) -> str:
     source = document["source"]
     if source is None:
-        text = f"unknown: give crew.yaml's models.{document['model'].partition('/')[2]} `prices`"
+        name = document["model"].partition("/")[2]
+        text = f"unknown: give crew.yaml's models.{document['alias'] or name} `prices`"
     elif source == "free":
         text = "free"
     else:
