@@ -41,9 +41,7 @@ def near_signals(routes: Sequence[Route], text: str) -> Iterator[str]:
         if signal.occurs(counted):
             continue
         if signal.occurs(whole):
-            is_fenced = not signal.occurs(normalize(_blank_code(text)))
-            where = "a code fence" if is_fenced else "code"
-            yield f"{signal.text} stands in {where}, which does not count"
+            yield f"{signal.text} stands in a code fence, which does not count"
         elif len(form := _letters(signal.text)) >= LEAST_LETTERS and _stands_in(form, words):
             yield f"{signal.text} stands there in another spelling"
 

@@ -236,12 +236,10 @@ class ReplyReader(Collector):
 
 def _is_apart(usage: dict[str, Any], thinking: Any) -> bool:
     """Return whether what was thought is no part of what is said to have come out."""
-    total, prompt = usage.get("total_tokens"), usage.get("prompt_tokens")
-    completion = usage.get("completion_tokens")
-    parts = (total, prompt, completion, thinking)
-    if not all(isinstance(one, int) and one >= 0 for one in parts) or not thinking:
+    parts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), thinking)
+    if not thinking or not all(isinstance(one, int) and one >= 0 for one in parts):
         return False
-    return bool(total == prompt + completion + thinking)
+    return bool(usage.get("total_tokens") == sum(map(int, parts)))
 
 
 def _join_part(known: list[Any], part: Any) -> None:

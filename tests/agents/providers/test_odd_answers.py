@@ -201,3 +201,33 @@ THOUGHTS = {
 def test_what_is_thought_is_no_answer(name: str):
     text, thoughts, answer = THOUGHTS[name]
     assert split_thoughts(text) == (thoughts, answer)
+
+
+USAGES = {
+    "thoughts beside the answer, as xAI counts": (
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 10,
+            "total_tokens": 160,
+            "completion_tokens_details": {"reasoning_tokens": 50},
+        },
+        {"input": 100, "output": 60, "thinking": 50, "cache_write": 0},
+    ),
+    "what a cache has written, as OpenRouter says": (
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 10,
+            "total_tokens": 110,
+            "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 50},
+        },
+        {"input": 100, "output": 10, "thinking": 0, "cache_write": 50},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USAGES)
+async def test_usage_is_what_is_paid(tmp_path: Path, name: str):
+    given, expected = USAGES[name]
+    run = await ran(tmp_path, [http(200, completion("Hello", usage=given))], deltas=False)
+    used = run.of("agent_response")[0]["metadata"]["usage"]
+    assert {key: used[key] for key in expected} == expected

@@ -47,7 +47,7 @@ def test_two_steps_at_the_same_input(tmp_path: Path):
     dear = {"input": 50, "prices": {"input": 5, "output": 9}}
     for above, count in (([step, step], 1), ([step, dear], 0)):
         models = {"big": {"provider": "gw", "prices": {**PRICES, "above": above}}}
-        problems = [one for one in check(written(tmp_path, models=models)).problems]
+        problems = check(written(tmp_path, models=models)).problems
         errors = [one for one in problems if one.severity == "error"]
         assert len(errors) == count, problems
         assert all("same input" in one.message for one in errors)

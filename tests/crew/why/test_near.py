@@ -14,7 +14,6 @@ from crew.why.near import near_signals
         ("It is the end [to it", ["[To IT]"]),
         ("END", ["[END]"]),
         ("[end", ["[END]"]),
-        ("write `[END]` there", ["[END] stands in code, "]),
         ("```\n[END]\n```", ["[END] stands in a code fence"]),
     ],
 )
