@@ -19,6 +19,21 @@ from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
 # a path that has no version of an API in it, as one that was pasted too short
 VERSION = re.compile(r"/v\d|/openai\b|/api\b")
 CERTIFICATE = "name the file of its authority in SSL_CERT_FILE"
+# what OpenSSL says, why that is, and what to do
+TLS = (
+    (
+        r"wrong.version.number|record layer",
+        "it speaks no TLS there",
+        "write http:// for its address",
+    ),
+    (r"mismatch|not valid for", "its certificate is of another name", "write the name that it has"),
+    (r"expired", "its certificate has expired", "its operator has to renew it"),
+    (
+        r"unsupported.protocol|protocol.version|no.protocols",
+        "it speaks only versions of TLS that are no longer safe",
+        "its operator has to allow TLS 1.2",
+    ),
+)
 
 # statuses of servers that have no room now
 WAITING = frozenset({429, 503})
@@ -47,8 +62,12 @@ def request_error(error: Exception, model: str, endpoint: Endpoint, secrets: Sec
             return _refused(error, where, endpoint, secrets)
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
             reason = mask(str(error.os_error if hasattr(error, "os_error") else error))
-            text = f"no connection to {where}: its certificate is not trusted: {reason[:200]}"
-            return ModelError("connection", f"{text}; {CERTIFICATE}", final=True)
+            why, remedy = next(
+                (said for pattern, *said in TLS if re.search(pattern, reason, re.IGNORECASE)),
+                ("its certificate is not trusted", CERTIFICATE),
+            )
+            text = f"no connection to {where}: {why}: {reason[:200]}; {remedy}"
+            return ModelError("connection", text, final=True)
         case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
             return ModelError("connection", f"no connection to {where}: {mask(str(error))}")
         case aiohttp.ClientHttpProxyError():

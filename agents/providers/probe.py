@@ -3,11 +3,13 @@
 import importlib
 import json
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from http import HTTPStatus
 from typing import Any
 
 from agents.errors import ModelError
 from agents.providers.client import Client
+from tools.text.server_words import words_of
 from tools.text.suggest import nearest
 
 # of a list that is read
@@ -29,12 +31,21 @@ class Probe:
         """Say that a model is not among those that are listed, with the nearest names."""
         if self.models is None or model in self.models or f"{model}:latest" in self.models:
             return None
+        plain = _plain(model)
+        if any(fnmatchcase(plain, _plain(one)) for one in self.models):
+            # Google lists models/NAME, gateways openai/*; OpenRouter takes NAME:nitro
+            return None
         near = nearest(model, self.models)
         if near is not None:
             return f"there is no model {model!r}; did you mean {near!r}?"
         named = ", ".join(sorted(self.models)[:MAX_NAMED])
         more = ", …" if len(self.models) > MAX_NAMED else ""
         return f"there is no model {model!r}; it lists {named}{more}"
+
+
+def _plain(model: str) -> str:
+    """Return the name of a model without what lists and requests put around it."""
+    return model.removeprefix("models/").partition(":")[0].casefold()
 
 
 async def probe(client: Client, seconds: float) -> Probe:
@@ -71,7 +82,8 @@ async def probe(client: Client, seconds: float) -> Probe:
         async with asking, asking.models.with_streaming_response.list() as response:
             return Probe(models=await _names(response))
     except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        return Probe(f"{client.place} refuses the key ({error.status_code})")
+        said = words_of(error.response.text, "")
+        return Probe(f"{client.place} refuses the key ({error.status_code}){said and f': {said}'}")
     except openai.APIStatusError as error:
         code = error.status_code
         if HTTPStatus.BAD_REQUEST <= code < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -93,5 +105,8 @@ async def _names(response: Any) -> frozenset[str] | None:
         if len(content) > MAX_LIST_BYTES:
             return None
     document = json.loads(content)
+    if document.get("has_more") is True:
+        # there are others
+        return None
     found = [one.get("id") for one in document["data"][:MAX_MODELS] if isinstance(one, dict)]
     return frozenset(name for name in found if isinstance(name, str)) or None

@@ -36,6 +36,8 @@ log = logging.getLogger("crew.events")
 current_request: ContextVar[str | None] = ContextVar("current_request", default=None)
 # begins each line of a traceback, so that no text of a tool looks like a line of the log
 TRACE_MARK = "  | "
+# characters of a traceback
+MAX_TRACE = 20_000
 # codes of warnings whose text may repeat what was sent to the model, or its answer
 PROVIDER_TEXT_CODES = frozenset({"model_retry", "model_backup", "member_failed"})
 PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
@@ -77,8 +79,16 @@ class JsonFormatter(logging.Formatter):
                 line[key] = value
         line |= {key: value for key, value in record.__dict__.items() if key not in PLAIN}
         if record.exc_info:
-            line["exception"] = _printable(self.formatException(record.exc_info))
+            line["exception"] = _printable(_cut(self.formatException(record.exc_info)))
         return to_json(line, fallback=str).decode()
+
+
+def _cut(text: str) -> str:
+    """Return the ends of a traceback: megabytes of a message would hold up all runs."""
+    if len(text) <= MAX_TRACE:
+        return text
+    half = MAX_TRACE // 2
+    return f"{text[:half]}\n… {len(text) - MAX_TRACE:,} characters …\n{text[-half:]}"
 
 
 class TextFormatter(logging.Formatter):
@@ -93,7 +103,7 @@ class TextFormatter(logging.Formatter):
             if value := getattr(record, key, None):
                 text = f"{text} {key}={value}"
         if record.exc_info:
-            lines = visible(self.formatException(record.exc_info)).split("\n")
+            lines = visible(_cut(self.formatException(record.exc_info))).split("\n")
             return "\n".join((text, *(f"{TRACE_MARK}{line}" for line in lines)))
         return text
 

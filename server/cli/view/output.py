@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 from rich.console import Console
 
@@ -23,6 +23,8 @@ class Output:
 
     def __init__(self, *, as_lines: bool) -> None:
         self.as_lines = as_lines
+        # as it is now: what tools print goes elsewhere
+        self._lines = sys.stdout
         self.console = _Console(highlight=False)
         self.view = RunView(self.console)
 
@@ -30,16 +32,19 @@ class Output:
         """Print one event."""
         with self._until_reader_is_gone():
             if self.as_lines:
-                print(visible_json(event.encoded), flush=True)
+                print(visible_json(event.encoded), file=self._lines, flush=True)
             else:
                 self.view.show(event)
                 sys.stdout.flush()
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Show who is at work, while a segment goes on."""
-        if not self.as_lines:
-            self.view.live.begin()
+        """Show who is at work, while a segment goes on; what tools print is no line of JSON."""
+        if self.as_lines:
+            with redirect_stdout(sys.stderr):
+                yield
+            return
+        self.view.live.begin()
         try:
             yield
         finally:
@@ -51,4 +56,4 @@ class Output:
             yield
         except BrokenPipeError:
             # `| head` has read enough: the run goes on to its end all the same
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._lines.fileno())

@@ -290,6 +290,14 @@ async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.Monk
         server.close()
 
 
+async def test_https_where_http_is_spoken():
+    """Says what to write: it is no matter of certificates."""
+    async with model_server([http(200, completion())]) as inner:
+        async with model_at(inner.url.replace("http:", "https:")) as model:
+            with pytest.raises(ModelError, match="write http://"):
+                await ask(model)
+
+
 async def test_what_the_doctor_says_of_an_endpoint():
     """By its list of models; one that has none answers all the same."""
     for answer, said in [

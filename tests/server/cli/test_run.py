@@ -257,3 +257,22 @@ def test_the_provider_of_a_run_is_kept(tmp_path: Path):
     run_id = paused.stderr.split("--answer ")[1].split()[0]
     answered = crew("run", folder, "enough", "--answer", run_id)
     assert (answered.returncode, "thanks [E]" in answered.stdout) == (0, True)
+
+
+def test_what_a_tool_prints_is_no_line_of_json(tmp_path: Path):
+    """Nor does an error of megabytes hold up the run."""
+    rules = [
+        {"after": "shout", "say": "done"},
+        {"calls": [{"tool": "shout", "arguments": {}}]},
+    ]
+    tools = {"shout": {"kind": "python", "function": "t.py:shout"}}
+    folder = write_crew(tmp_path, {"a": {"tools": ["shout"], "is_terminal": True}}, rules, tools)
+    (folder / "t.py").write_text(
+        'def shout() -> str:\n    """Shout."""\n    print("progress 10%")\n'
+        '    raise ValueError("y" * 5_000_000)\n'
+    )
+    done = crew("run", folder, "go", "--json")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[-1]["type"] == "done"
+    assert "progress 10%" in done.stderr
+    assert len(done.stderr) < 100_000

@@ -323,3 +323,28 @@ async def test_one_server_for_all_revisions(tmp_path: Path):
         assert [one.state for one in servers.statuses] == ["up"]
     assert servers.statuses == []
     await come(lambda: not psutil.pid_exists(int(began)))
+
+
+OLDER = {
+    "ends at what it does not know": "    raise SystemExit(3)",
+    "is silent at what it does not know": "    pass",
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+async def test_a_server_of_the_older_protocol_alone(tmp_path: Path, name: str):
+    """It is tried once more by that."""
+    entry = raw_server(tmp_path, startup_seconds=3)
+    path = tmp_path / "raw.py"
+    unknown = path.read_text().partition('case _ if "id" in request:\n')
+    assert unknown[1]
+    path.write_text(f"{unknown[0]}{unknown[1]}        {OLDER[name]}\n")
+    async with tools_of(**entry, folder=tmp_path) as tools:
+        assert (await tools["T_t"]()).output == "ok"
+    await until_none_is_left()
+
+
+async def test_a_list_that_ends_with_an_empty_cursor(tmp_path: Path):
+    code = "def listed(request):\n    result(request, tools=[TOOL], nextCursor='')\n"
+    async with tools_of(**raw_server(tmp_path, code), folder=tmp_path) as tools:
+        assert (await tools["T_t"]()).output == "ok"

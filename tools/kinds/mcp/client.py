@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import httpx2
@@ -50,13 +51,19 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 logging.getLogger("client").setLevel(logging.CRITICAL)
 
 # the SDK names its older era so
-MODES = {"2025-11-25": "legacy"}
+OLDER = "2025-11-25"
+MODES = {OLDER: "legacy"}
 # of one call that only wants to be made again
 MAX_ROUNDS = 10
 
 
 class ServerError(Exception):
     """A server cannot be used: it does not start, or breaks the protocol."""
+
+    def __init__(self, text: str, *, may_be_older: bool = False) -> None:
+        """`may_be_older`: it may know the older protocol alone."""
+        super().__init__(text)
+        self.may_be_older = may_be_older
 
 
 class _Asking:
@@ -197,6 +204,9 @@ def _translated(error: MCPError, context: ToolContext) -> Exception:
 async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIterator[Link]:
     """Connect, and list the tools; to be left by the task that entered it.
 
+    A server that does not answer the first request of today's protocol, or ends at it, is tried
+    by the older one.
+
     Args:
         plan: the server.
         on_end: called when the server ends by itself, with the reason.
@@ -204,6 +214,34 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
     Raises:
         ServerError: it cannot be used.
     """
+    is_linked = False
+
+    def tell_end(reason: str) -> None:
+        if is_linked:
+            on_end(reason)
+
+    try:
+        async with _connected(plan, tell_end) as link:
+            is_linked = True
+            yield link
+            return
+    except ServerError as error:
+        if is_linked or not error.may_be_older or plan.protocol != "auto":
+            raise
+        first = error
+    try:
+        async with _connected(replace(plan, protocol=OLDER), tell_end) as link:
+            is_linked = True
+            yield link
+    except ServerError as error:
+        if is_linked:
+            raise
+        raise first from error
+
+
+@asynccontextmanager
+async def _connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIterator[Link]:
+    """Connect by the protocol of a plan; see `connected`."""
     ended: list[str] = []
     asking = _Asking()
 
@@ -221,7 +259,7 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
                     definitions = await list_tools(client)
             except TimeoutError:
                 text = f"it has not listed its tools within {plan.startup_seconds:g} s"
-                failure = ServerError(text)
+                failure = ServerError(text, may_be_older=True)
             except Exception as error:  # noqa: BLE001 # raised below, outside the SDK's tasks
                 failure = _failure(error, ended)
             else:
@@ -247,7 +285,7 @@ def _failure(error: Exception, ended: list[str]) -> ServerError:
         where = ".".join(str(part) for part in first["loc"])
         said = f"its answer breaks the protocol: {where}: {first['msg']}"
     text = said or " ".join(str(error).split())[:500] or type(error).__name__
-    failure = ServerError(text)
+    failure = ServerError(text, may_be_older=bool(said) and bool(ended))
     failure.__cause__ = error
     return failure
 
@@ -292,7 +330,8 @@ async def list_tools(client: Client) -> list[Definition]:
         if len(found) > MAX_TOOLS:
             raise ServerError(f"it lists more than {MAX_TOOLS} tools")
         cursor = page.next_cursor
-        if cursor is None:
+        # some say so by an empty text
+        if not cursor:
             return list(found.values())
     raise ServerError(f"it lists its tools in more than {MAX_PAGES} pages")
 
