@@ -39,7 +39,7 @@ export async function call(path, options = {}) {
   if (answer.ok) return answer;
   // what stands before a server answers in its own form
   const problem = await answer.json().catch(() => ({}));
-  throw new CrewError(problem.detail ?? `${t("The server does not answer.")} (HTTP ${answer.status})`, { status: answer.status });
+  throw new CrewError(problem.detail ?? `${t("The server does not answer.")} (HTTP ${answer.status})`, { status: answer.status, code: problem.code });
 }
 
 // what asks until the server answers, for as long as the page is looked at; `lost` is called meanwhile

@@ -105,7 +105,7 @@ setInterval(() => {
 /** A table that is a list of cards where the page is narrow: each cell says of which column it is. */
 export function cards(table) {
   const label = () => {
-    const names = [...table.tHead.rows[0].cells].map((one) => one.textContent);
+    const names = [...table.tHead.rows[0].cells].map((one) => one.dataset.label ?? one.textContent);
     for (const row of table.querySelectorAll(":scope > :is(tbody, tfoot) > tr")) {
       for (const cell of row.cells) if (cell.colSpan === 1) cell.dataset.label = names[cell.cellIndex] ?? "";
     }

@@ -16,7 +16,7 @@ const AGAIN = ["model_retry", "model_backup"];
 export class Talk {
   // `onAnswer`: called when the person has answered here; `onFork`: with the number of an event after
   // which another run is to go on
-  // `place`: the user and the conversation of the run, to which its documents belong
+  // `place`: the user and the conversation of the run, to which its documents belong; who has asked
   constructor(runId, query, place, onAnswer, onFork) {
     this.place = place;
     this.runId = runId;
@@ -35,7 +35,7 @@ export class Talk {
     this.calls = new Map(); // by call: its element, until it has its result
     this.places = new Map(); // by number of an event: where it is shown
     this.tools = new Map(); // by call that was asked about: its tool
-    this.add(null, speech(t("You"), this.query, "mine"));
+    this.add(null, speech(this.place.asker, this.query, "mine"));
   }
 
   show(event) {

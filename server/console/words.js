@@ -24,6 +24,7 @@ const VIETNAMESE = {
   next: "lần tới", "It has started no run that is kept.": "Chưa có lượt chạy nào được giữ lại.", "Last runs": "Lượt chạy gần nhất",
   Audit: "Nhật ký", action: "hành động", "all actions": "mọi hành động", "Nothing is recorded that fits.": "Không có mục nào phù hợp.", "This needs the scope admin.": "Cần quyền admin.", time: "thời gian", who: "ai", run: "lượt chạy", what: "nội dung",
   Revisions: "Phiên bản", revision: "phiên bản", "What differs": "Khác gì", number: "số", runs: "lượt chạy", warnings: "cảnh báo", "is served": "đang dùng", "at work or paused": "đang chạy hoặc chờ", "Nothing differs.": "Không có gì khác.", From: "Từ", "to what is served now": "đến bản đang dùng",
+  exchange: "lượt hỏi đáp", "It is shown once there are no errors.": "Sẽ hiện khi không còn lỗi.",
   "This is answered.": "Việc này đã được trả lời.", "This revision is served; it took the place of": "Bản này đang được dùng; nó thay cho bản", Older: "Cũ hơn",
   "Why?": "Vì sao?", "Go back to it": "Quay lại bản này", start: "khởi động", reload: "tải lại", edit: "sửa", rollback: "quay lại",
   "half of them within": "một nửa trong", within: "trong", "Export as a page": "Xuất thành trang",

@@ -34,6 +34,8 @@ export async function comparePage({ signal, title }) {
 
 function shown({ runs, apart, same_revision: same, first, steps }) {
   const heads = runs.map((run) => element("th", { scope: "col" }, link(`/runs/${run.run_id}`, visible(run.query.slice(0, 80))), " ", chip(run.status), element("br"), element("small", {}, clock(run.started_at), ` · ${spent(run.usage, run.cost)} · ${seconds(run.duration_seconds)}`)));
+  // on a phone each step says of which run it is
+  heads.forEach((head, place) => (head.dataset.label = place ? "B" : "A"));
   const number = (value) => value.toLocaleString(locale);
   const facts = [
     first === null ? t("No step differs.") : `${t("The first step that differs")}: ${first}`,

@@ -179,7 +179,7 @@ function papers(rules, place, signal) {
 }
 
 function exchange(one, place) {
-  const run = element("small", {}, link(`/runs/${one.run_id}`, `${one.exchange}. `), clock(one.started_at));
+  const run = element("small", {}, link(`/runs/${one.run_id}`, `${t("exchange")} ${one.exchange}`), " · ", clock(one.started_at));
   const states = { paused: "It waits for you.", running: "It is at work." };
   const rest = one.answer ? markdown(one.answer) : element("p", {}, chip(one.status), " ", t(states[one.status] ?? ""));
   const parts = one.parts.map(({ by, text, agent, attachments }) => (by === "agent" ? speech(agent, markdown(text)) : mine(text, attachedTo(attachments, place))));

@@ -19,7 +19,7 @@ export async function editPage({ signal, title, go }) {
     found = await get("/files", { signal });
   } catch (error) {
     if (error.status !== 403) throw error;
-    return element("div", {}, element("p", { className: "warning" }, visible(error.message)), element("p", {}, t("Start the server with CREW_EDIT=1 to edit the files here; with CREW_EDIT=all also what lets it do more.")));
+    return element("div", {}, element("p", { className: "warning" }, visible(error.message)), ...(error.code === "editing-off" ? [element("p", {}, t("Start the server with CREW_EDIT=1 to edit the files here; with CREW_EDIT=all also what lets it do more."))] : []));
   }
   const { Editor } = await import("../editor.js");
   const page = new EditPage(found, signal, go, Editor);
@@ -193,7 +193,8 @@ class EditPage {
     this.fixes = found.fixes;
     const refused = new Set(found.refused.map(({ text }) => text));
     const lines = found.diff.map((one) => element("li", { className: refused.has(one.text) ? "error" : one.more ? "warning" : "" }, `${one.more ? "⚠ " : ""}${visible(one.text)}${refused.has(one.text) ? ` (${t("not allowed here")})` : ""}`));
-    this.differs.replaceChildren(...(lines.length ? lines : [element("li", {}, t("Nothing differs."))]));
+    const none = this.changes.length && found.problems.some(({ severity }) => severity === "error") ? "It is shown once there are no errors." : "Nothing differs.";
+    this.differs.replaceChildren(...(lines.length ? lines : [element("li", {}, t(none))]));
     if (found.graph) this.draw(found.graph);
     this.mark();
   }

@@ -38,7 +38,7 @@ function exports(id) {
 class RunPage {
   constructor(run, signal, go) {
     Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, showing: false, queue: [], drained: null, awake: false, used: { total_tokens: 0 }, cost: { usd: 0, unpriced: 0 }, entry: null, since: Date.parse(run.started_at), resume: () => {} });
-    this.talk = new Talk(run.run_id, run.query, { user: run.user_id, conversation: run.conversation_id }, () => this.wake(), (after) => this.fork(after));
+    this.talk = new Talk(run.run_id, run.query, { user: run.user_id, conversation: run.conversation_id, asker: ["schedule", "hook"].includes(run.source) ? `${t(run.source)} ${run.source_name}` : t("You") }, () => this.wake(), (after) => this.fork(after));
     this.graph = new Graph();
     this.waterfall = new Waterfall();
     this.head = element("header", { className: "run" });

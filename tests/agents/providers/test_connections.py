@@ -292,8 +292,17 @@ async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.Monk
 
 async def test_https_where_http_is_spoken():
     """Says what to write: it is no matter of certificates."""
-    async with model_server([http(200, completion())]) as inner:
-        async with model_at(inner.url.replace("http:", "https:")) as model:
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "localhost", 0)
+    async with server:
+        url = f"https://localhost:{server.sockets[0].getsockname()[1]}/v1"
+        async with model_at(url) as model:
             with pytest.raises(ModelError, match="write http://"):
                 await ask(model)
 

@@ -136,6 +136,6 @@ def test_an_image_goes_with_words(browser: Browser, tmp_path: Path):
         )
         assert images.evaluate_all(sizes) == [80, 60]
         expect(page.get_by_role("button", name="Remove")).to_have_count(0)
-        page.get_by_role("link", name="1.").click()
+        page.get_by_role("link", name="exchange 1").click()
         expect(page.locator("img.sent")).to_have_count(2)
         assert Axe().run(page).violations_count == 0
