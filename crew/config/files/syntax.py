@@ -19,6 +19,14 @@ FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
 GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 # a value that YAML takes for a mapping, a list, an alias or a quoted text, and that goes on
 STARTS_BADLY = re.compile(r":\s+([{\[*&'\"])")
+# of brackets: what stands before a value that should be another entry
+FOLLOWS_VALUE = re.compile(r"[\"'\]}\w][ \t]+$")
+PLAIN_VALUE = re.compile(r"\$\{\w+\}[^\s,}\]]*")
+# a text in single quotes that ends too early
+QUOTE_WITHIN = re.compile(r":\s+'[^']*'$")
+MAX_SHOWN = 60
+# of brackets: what is open where the other one closes
+CLOSES = {"]": "}", "}": "]"}
 # what usually helps, by words of the parser
 REMEDIES = {
     "mapping values are not allowed": "put quotes around a text that holds ': '",
@@ -69,6 +77,38 @@ def _is_unclosed(error: yaml.MarkedYAMLError) -> bool:
     return is_flow and begin is not None and end is not None and begin.line < end.line
 
 
+def _at_mark(
+    error: yaml.MarkedYAMLError, lines: Sequence[str], line: int, column: int
+) -> str | None:
+    """Return what to write where the parser stands; None where its place says nothing."""
+    written = lines[line - 1] if 0 < line <= len(lines) else ""
+    before, context = written[: column - 1], error.context or ""
+    if "alias" in context and (at := before.rfind("*")) >= 0:
+        return f"put quotes around a text that begins with *: {_quoted(written[at:])}"
+    if "quoted scalar" in context and "hexdecimal" in (error.problem or ""):
+        return "write \\\\ for a \\ in double quotes, or use single ones"
+    if QUOTE_WITHIN.search(before) and written[column - 1 : column].isalpha():
+        return "write '' for a ' in single quotes, or use double ones"
+    if context.startswith("while parsing a flow node") and line > len(lines):
+        return "a [ or { that opens above is never closed"
+    if not context.startswith("while parsing a flow"):
+        return None
+    if before.endswith("$") and written[column - 1 : column] == "{":
+        value = PLAIN_VALUE.match(written, len(before) - 1)
+        return f'put quotes around it: "{value[0] if value else "${NAME}"}"'
+    if (bracket := written[column - 1 : column]) in CLOSES:
+        return f"a {CLOSES[bracket]} is missing before this {bracket}"
+    if FOLLOWS_VALUE.search(before):
+        return "a comma is missing before it"
+    return None
+
+
+def _quoted(rest: str) -> str:
+    """Return a text up to the comma or bracket behind it, in quotes."""
+    value = re.split(r",\s|\s?[}\]]\s*$", rest, maxsplit=1)[0].strip()
+    return f'"{value[:MAX_SHOWN]}"'
+
+
 def _words(error: yaml.MarkedYAMLError, lines: Sequence[str], line: int, column: int) -> str:
     """Return the parser's words, and what usually helps."""
     reason = ": ".join(part for part in (error.context, error.problem) if part)
@@ -87,6 +127,8 @@ def _words(error: yaml.MarkedYAMLError, lines: Sequence[str], line: int, column:
         return opened + comment if " #" in rest else opened
     if "did not find expected" in reason and error.context_mark is not None:
         first = error.context_mark.line + 1
+        if (remedy := _at_mark(error, lines, line, column)) is not None:
+            return f"{reason}; {remedy}"
         if value := STARTS_BADLY.search(written):
             return f"{reason}; put quotes around a text that begins with {value[1]}"
         if first == line:
