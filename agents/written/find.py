@@ -6,6 +6,7 @@ Only own tools are called, and a text that speaks of a call is none: marks of wo
 start of a line, outside code, and a call without marks is the whole answer.
 """
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -62,6 +63,20 @@ ACTION = re.compile(
     r"(?=\nObservation:|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+# Command-R: a fence in place of the name and its input
+ACTION_FENCE = re.compile(
+    r"^Action:[ \t]*\n?```(?:json)?[ \t]*\n(?P<body>.*?)\n?```", re.MULTILINE | re.DOTALL
+)
+# GLM, functionary: a name on a line of its own, and an object below it
+NAME_ABOVE = re.compile(
+    r"\s*(?:>>>)?(?P<head>[\w.:-]{1,128})[ \t]*\n\s*(?P<body>(?:```(?:json)?\s*)?\{.*\}(?:\s*```)?)\s*\Z",
+    re.DOTALL,
+)
+# a mark of a template that has slipped in behind a call, or begins a region
+SLIPPED = re.compile(r"\s*<\|[a-z_]{1,20}\|>\s*\Z")
+PLUGIN = re.compile(r"\s*<\|plugin\|>")
+# how two models quote a text
+ESCAPED = re.compile(r"<escape>(.*?)<escape>|<\|\"\|>(.*?)<\|\"\|>", re.DOTALL)
 # what every call has
 BEGINNING = re.compile(r"[{\[<(]")
 # a fence with such a label is a call wherever it stands
@@ -80,6 +95,7 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
     """
     if not tools or len(text) > MAX_CHARACTERS or BEGINNING.search(text) is None:
         return []
+    text = ESCAPED.sub(lambda found: json.dumps(found[1] or found[2] or ""), text)
     try:
         written = list(_marked(unfenced(text), tools)) or list(_whole(text, tools))
     except RecursionError:
@@ -97,6 +113,9 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
 def _marked(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield the calls between marks, outside of code fences."""
     plain = without_fences(text)
+    if (fenced := ACTION_FENCE.search(text)) is not None:
+        yield from calls_in_text(fenced["body"], tools)
+        return
     for pattern in (DEEPSEEK, KIMI, HARMONY, ACTION):
         found = list(pattern.finditer(plain))
         if found:
@@ -129,12 +148,19 @@ def _in_region(region: str, tools: Tools) -> Iterator[WrittenCall]:
             values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
             yield WrittenCall(name, values, region)
         return
+    region = PLUGIN.sub("", region, count=1)
+    if (above := NAME_ABOVE.fullmatch(region)) is not None and own_name(above["head"], tools):
+        yield from _headed(above["head"], above["body"], tools)
+        return
     yield from calls_in_text(region, tools)
 
 
 def _whole(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield the calls of an answer that is nothing else."""
-    body = unfenced(text).strip()
+    body = SLIPPED.sub("", unfenced(text)).strip()
+    if (above := NAME_ABOVE.fullmatch(body)) is not None and own_name(above["head"], tools):
+        yield from _headed(above["head"], above["body"], tools)
+        return
     if body.startswith(("{", "[")):
         found = list(json_calls(body, tools, whole=True))
         yield from found or pythonic_calls(body, tools, whole=True)

@@ -108,6 +108,11 @@ def _calls_of_object(document: dict[str, Any], text: str, tools: Tools) -> list[
 
 def _call_of(document: dict[str, Any], text: str, tools: Tools) -> list[WrittenCall] | None:
     given = _first(document, NAME_KEYS)
+    if given is None and len(document) == 1:
+        # Apertus: the name is the key
+        ((key, value),) = document.items()
+        if key in tools and isinstance(value, dict):
+            return [WrittenCall(key, value, text)]
     name = own_name(document[given], tools) if given and isinstance(document[given], str) else None
     if name is None:
         return None

@@ -25,6 +25,13 @@ REGIONS = (
     ("<start_function_call>", "<end_function_call>"),
     ("[TOOL_CALLS]", "</s>"),
     ("[TOOL_CALL]", "[/TOOL_CALL]"),
+    # Nemotron, Cohere, InternLM, LongCat, Apertus, Llama 4
+    ("<TOOLCALL>", "</TOOLCALL>"),
+    ("<|START_ACTION|>", "<|END_ACTION|>"),
+    ("<|action_start|>", "<|action_end|>"),
+    ("<longcat_tool_call>", "</longcat_tool_call>"),
+    ("<|tools_prefix|>", "<|tools_suffix|>"),
+    ("<|python_start|>", "<|python_end|>"),
     ("functools[", ""),
 )
 # marks that no prose has may stand behind other text

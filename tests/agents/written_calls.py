@@ -32,6 +32,18 @@ CALLS = [
     '{"tool_calls": [{"name": "add", "arguments": {"a": 40}}]}',
     '{"tool": "add", "tool_input": {"a": 40}}',
     "<start_function_call>call:add{a:40}<end_function_call>",
+    '<TOOLCALL>[{"name": "add", "arguments": {"a": 40}}]</TOOLCALL>',
+    '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "add", "parameters": {"a": 40}}]'
+    "<|END_ACTION|>",
+    'I add.<|action_start|><|plugin|>\n{"name": "add", "parameters": {"a": 40}}<|action_end|>',
+    '<longcat_tool_call>{"name": "add", "arguments": {"a": 40}}</longcat_tool_call>',
+    '<|tools_prefix|>[{"add": {"a": 40}}]<|tools_suffix|>',
+    "<|python_start|>add(a=40)<|python_end|>",
+    'Action: ```json\n[{"tool_name": "add", "parameters": {"a": 40}}]\n```',
+    'Thought: a sum\nAction:\n```json\n{"action": "add", "action_input": {"a": 40}}\n```',
+    'add\n{"a": 40}',
+    '>>>add\n{"a": 40}',
+    '{"name": "add", "parameters": {"a": 40}}<|eot_id|>',
 ]
 NO_CALLS = [
     'Send {"name": "add", "arguments": {"a": 40}} to the server.',
