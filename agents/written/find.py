@@ -69,7 +69,8 @@ ACTION_FENCE = re.compile(
 )
 # GLM, functionary: a name on a line of its own, and an object below it
 NAME_ABOVE = re.compile(
-    r"\s*(?:>>>)?(?P<head>[\w.:-]{1,128})[ \t]*\n\s*(?P<body>(?:```(?:json)?\s*)?\{.*\}(?:\s*```)?)\s*\Z",
+    r"\s*(?:>>>)?(?P<head>[\w.:-]{1,128})[ \t]*\n\s*"
+    r"(?P<body>(?:```(?:json)?\s*)?\{.*\}(?:\s*```)?)\s*\Z",
     re.DOTALL,
 )
 # a mark of a template that has slipped in behind a call, or begins a region

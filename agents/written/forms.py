@@ -110,9 +110,9 @@ def _call_of(document: dict[str, Any], text: str, tools: Tools) -> list[WrittenC
     given = _first(document, NAME_KEYS)
     if given is None and len(document) == 1:
         # Apertus: the name is the key
-        ((key, value),) = document.items()
-        if key in tools and isinstance(value, dict):
-            return [WrittenCall(key, value, text)]
+        ((only, value),) = document.items()
+        if only in tools and isinstance(value, dict):
+            return [WrittenCall(only, value, text)]
     name = own_name(document[given], tools) if given and isinstance(document[given], str) else None
     if name is None:
         return None
