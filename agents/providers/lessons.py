@@ -82,10 +82,10 @@ NOT_BACK = re.compile(
 OF_A_SCHEMA = re.compile(r"\bschema\b|\bfunction ['\"`]|\btools?[.\[]", re.IGNORECASE)
 SCHEMAS = ("response_format", "text.format", "output_config.format")
 IN_WORDS = "does not take the form of its answer"
+# OpenAI wants a verified organization first
 NO_STREAM = re.compile(
-    r"verified to stream|\bstream(?:ing)?\b(?! ?_?options)[^.\n]{0,60}(?:not|n't|un)\s?-?"
-    r"(?:support|allow|available|enabl|permit)"
-    r"|(?:not|n't)\s+(?:support|allow)\w*\s+(?:\w+ ){0,3}stream(?:ing)?\b|tool use in streaming",
+    r"verified to stream|\bstream(?:ing)?\b(?! ?_?options)[^.\n]{0,60}(?:not|n't|un)\s?-?(?:support"
+    r"|allow|available|enabl|permit)|(?:not|n't)\s+(?:support|allow)\w*\s+(?:\w+ ){0,3}stream\w*\b",
     re.IGNORECASE,
 )
 # llama.cpp names the source of a chat template, and behind these words why it was left
@@ -193,10 +193,8 @@ def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _streams(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    # OpenAI wants a verified organization first
-    if "stream" not in body or not NO_STREAM.search(text):
-        return None
-    return replace(quirks, streams=False), "answers whole only: it does not stream"
+    is_refused = "stream" in body and NO_STREAM.search(text) is not None
+    return (replace(quirks, streams=False), "answers whole only") if is_refused else None
 
 
 def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
@@ -254,9 +252,8 @@ def _system(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 def _roles(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if quirks.alternate_roles or not ALTERNATE.search(text):
         return None
-    return replace(
-        quirks, alternate_roles=True
-    ), "wants user and assistant in turn: they are joined"
+    found = replace(quirks, alternate_roles=True)
+    return found, "wants user and assistant in turn: they are joined"
 
 
 def _one_call(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:

@@ -97,7 +97,7 @@ class MemoryStore(OneProcess):
             self.chores, *kept, self._forget_runs, self._is_open
         )
         self.costs = MemoryCosts()
-        self.budgets = MemoryBudgets(self.costs, self.outbox, self._has_ended)
+        self.budgets = MemoryBudgets(self.costs, self.outbox, self._rows)
         logs = (self.audit, self.grants, self.outbox, self.chores, *kept)
         self.people = MemoryPeople(self._rows, self._forget_run, *logs, self.costs)
 
@@ -223,10 +223,6 @@ class MemoryStore(OneProcess):
             if wanted in one.public.casefold()
         )
         return list(islice(found, limit))
-
-    def _has_ended(self, run_id: str) -> bool:
-        row = self._rows.get(run_id)
-        return row is not None and row.status not in ("running", "paused")
 
     async def delete_runs(self, run_ids: Sequence[str]) -> list[str]:
         """See RunLog."""

@@ -1,13 +1,13 @@
 """The pots of budgets, of a store that ends with its process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import TypeAdapter
 
 from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_logs import MemoryOutbox
-from crew.journal.records.rows import IdempotencyRecord, Notice
+from crew.journal.records.rows import IdempotencyRecord, Notice, RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
 from crew.journal.records.spent.costs import CallRow
 
@@ -18,16 +18,16 @@ class MemoryBudgets:
     """See BudgetLog."""
 
     def __init__(
-        self, costs: MemoryCosts, outbox: MemoryOutbox, has_ended: Callable[[str], bool]
+        self, costs: MemoryCosts, outbox: MemoryOutbox, rows: Mapping[str, RunRow]
     ) -> None:
         """Of a store.
 
         Args:
             costs: of the store; it has each call that is new.
             outbox: of the store.
-            has_ended: whether an id is one of a run that has ended.
+            rows: of its runs, by their ids.
         """
-        self._costs, self._outbox, self._has_ended = costs, outbox, has_ended
+        self._costs, self._outbox, self._rows = costs, outbox, rows
         # keys of what was added once
         self._added: set[str] = set()
         self._pots: dict[PotKey, PotState] = {}
@@ -79,6 +79,10 @@ class MemoryBudgets:
             if key.budget in budgets
             and (periods is None or (key.period in periods and not self._has_ended(key.value)))
         ]
+
+    def _has_ended(self, run_id: str) -> bool:
+        row = self._rows.get(run_id)
+        return row is not None and row.status not in ("running", "paused")
 
     def forget_run(self, run_id: str) -> None:
         """Drop the pots of a run that is deleted."""

@@ -37,7 +37,7 @@ from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
 from tools.limits.guards import Guards
-from tools.schemas.schema import require_conditions
+from tools.schemas.conditions import require_conditions
 from tools.toolbox import ToolSet
 
 KIB = 1024

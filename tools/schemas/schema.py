@@ -1,10 +1,9 @@
 """From a Python signature to a JSON schema, and from a model's arguments to Python values."""
 
 import inspect
-import json
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NotRequired
 
@@ -14,7 +13,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from tools.approval import ApprovalRule, Condition, can_hold
 from tools.context import ToolContext
 from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
 from tools.schemas.schema_types import Types, are_texts
@@ -29,8 +27,6 @@ PARTS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
 # as texts; more digits than these are not read
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,4000}\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?\s*")
-# a comparison as a text, which compares nothing
-COMPARISON = re.compile(r"\s*([<>])=?\s*(-?\d+(?:\.\d+)?)\s*")
 REFERENCE_KEYS = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
@@ -315,40 +311,3 @@ def _from_text(text: str, types: frozenset[str]) -> Any:
     if "boolean" in types:
         return {"true": True, "false": False}.get(text.lower(), text)
     return text
-
-
-def _meant(condition: Condition) -> str:
-    """Return what is written for a comparison, where a condition has one as its value."""
-    for value in condition.values or ():
-        found = COMPARISON.fullmatch(value) if isinstance(value, str) else None
-        if found is not None:
-            key = "above" if found[1].startswith(">") else "below"
-            return f"; write {{{key}: {found[2]}}}"
-        if isinstance(value, dict) and value.keys() <= {"above", "below", "matches", "not"}:
-            return f"; write {json.dumps(value)} without the list"
-    return ""
-
-
-def require_conditions(
-    rule: ApprovalRule, known: Mapping[str, Any], definitions: Mapping[str, Any]
-) -> None:
-    """Check that each condition of a rule is on a known argument, and can hold.
-
-    Args:
-        rule: of a tool.
-        known: its arguments, with the schema of each.
-        definitions: `$defs` of its schema.
-
-    Raises:
-        ToolDefinitionError: one is not, or the rule could never apply.
-    """
-    for name, condition in (pair for conditions in rule.when for pair in conditions.items()):
-        if name in known and not can_hold(condition, known[name], definitions):
-            text = f"no value of {name!r} meets this condition, so nobody would ever be asked"
-            text += _meant(condition)
-            raise ToolDefinitionError(text, ("requires_approval", "when", name), "bad-value")
-        if name not in known:
-            near = nearest(name, known)
-            hint = f"; did you mean {near!r}?" if near else f"; it has {', '.join(known) or 'none'}"
-            text = f"when is on an argument {name!r} that the tool does not have{hint}"
-            raise ToolDefinitionError(text, "requires_approval", "bad-value")

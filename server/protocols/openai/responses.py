@@ -28,16 +28,22 @@ from server.protocols.answers import (
     segment_of,
 )
 from server.protocols.branches import branch_behind, branch_for
-from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
+from server.protocols.clients import ClientWords, begin_once, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
     FoldedForm,
     Frame,
     data_line,
     fold_to_end,
-    live_agents,
-    speech_of,
     stream_of,
+)
+from server.protocols.openai.inputs import (
+    PlacedReply,
+    fold_of,
+    fold_stored,
+    heard_items,
+    known_response,
+    with_answers,
 )
 from server.protocols.openai.responses_fold import PER_EVENT, ResponsesFold
 from server.protocols.openai.shape import (
@@ -47,15 +53,9 @@ from server.protocols.openai.shape import (
     refuse_fields,
     require_model,
 )
-from server.protocols.pauses import CallReply, answer_with, parse_place, pause_calls
+from server.protocols.pauses import CallReply, answer_with, pause_calls
 
 READ = frozenset({"model", "input", "stream", "previous_response_id", "conversation"})
-# an answer to an approval, with its run, the number of its pause, and the key of its call there
-PlacedReply = tuple[tuple[str, int, str], dict[str, Any]]
-ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
-# the answer of a response, which may have several
-MESSAGE = re.compile(r"msg_([A-Za-z0-9-]{1,128}_[0-9]{1,15})(?:_[0-9]{1,15})?")
-APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
 ITEMS = query_parameter("items", "`open` tells calls as reasoning, too.", enum=["mcp", "open"])
 
 
@@ -67,8 +67,8 @@ async def create_response(request: Request) -> Response | EventStream:
     streams = data.get("stream") or False
     if not isinstance(streams, bool):
         raise bad_request([("stream", "is true or false")])
-    given = await _with_answers(request, data.get("input"))
-    heard, approvals, has_words_behind = _heard(request, given)
+    given = await with_answers(request, data.get("input"))
+    heard, approvals, has_words_behind = heard_items(request, given)
     heard.ignore(data, sorted(data.keys() - READ - REFUSED.keys()))
     if heard.messages:
         refuse_chore(heard.messages[-1][1])
@@ -88,7 +88,7 @@ async def create_response(request: Request) -> Response | EventStream:
         return await _asked(request, data, heard, deltas=streams)
 
     started = await begin_once(request, data, decide)
-    fold = _fold(request, started.run_id, model)
+    fold = fold_of(request, started.run_id, model)
     headers = [*heard.headers, *started.headers]
     if streams:
         form = FoldedForm(fold, started.before, write_event, fail_response)
@@ -109,10 +109,10 @@ async def show_response(request: Request) -> Response | EventStream:
     refuse_head(request)
     require(request, "read")
     run_id, begun = await _named(request)
-    fold = _fold(request, run_id, services_of(request).runs.crew.name)
+    fold = fold_of(request, run_id, services_of(request).runs.crew.name)
     given = request.query_params
     if given.get("stream") != "true":
-        await _fold_stored(request, run_id, begun, fold)
+        await fold_stored(request, run_id, begun, fold)
         return JsonResponse(fold.document)
     after = given.get("starting_after", "0")
     if re.fullmatch(r"[0-9]{1,15}", after) is None:
@@ -155,8 +155,8 @@ async def cancel_response(request: Request) -> Response:
         await services.runs.cancel(run_id, request.state.request_id)
         await services.auditor.record(request, "cancel", run_id)
         await services.runs.outcome(run_id)
-    fold = _fold(request, run_id, services.runs.crew.name)
-    await _fold_stored(request, run_id, begun, fold)
+    fold = fold_of(request, run_id, services.runs.crew.name)
+    await fold_stored(request, run_id, begun, fold)
     return JsonResponse(fold.document)
 
 
@@ -180,105 +180,9 @@ def fail_response(text: str) -> bytes:
     return write_event(Frame(None, {**error, "sequence_number": 0}, "error"))
 
 
-def _fold(request: Request, run_id: str, model: str) -> ResponsesFold:
-    crew = services_of(request).runs.crew
-    return ResponsesFold(
-        run_id,
-        model,
-        speech_of(crew),
-        live_agents(crew),
-        thinks=request.app.state.settings.shows_thinking,
-        is_open=request.query_params.get("items") == "open",
-    )
-
-
 async def _named(request: Request) -> tuple[str, int]:
     """Return the run and the first event of the response in the path; raises UnknownRun."""
-    return await _known(request, request.path_params["response_id"])
-
-
-async def _known(request: Request, name: Any) -> tuple[str, int]:
-    found = ID.fullmatch(name) if isinstance(name, str) else None
-    if found is None:
-        raise HttpProblem(404, "there is no such response")
-    run_id, begun = found[1], int(found[2])
-    await own_run(request, run_id)
-    records = await services_of(request).runs.store.records(run_id, begun - 1, 1)
-    if not records or records[0].seq != begun or '"type":"start"' not in records[0].public[:40]:
-        raise UnknownRun(run_id)
-    return run_id, begun
-
-
-async def _fold_stored(request: Request, run_id: str, begun: int, fold: ResponsesFold) -> None:
-    """Add what is stored of a response now to its fold."""
-    async with aclosing(services_of(request).runs.stored(run_id)) as events:
-        async for event in events:
-            fold.add(event)
-            if event.ends_segment and (event.seq or 0) > begun:
-                return
-
-
-async def _with_answers(request: Request, given: Any) -> Any:
-    """Return an input with the answers that it only names: clients name what the crew has kept."""
-    if not isinstance(given, list):
-        return given
-    folds: dict[str, ResponsesFold] = {}
-    made = []
-    for item in given:
-        is_named = isinstance(item, dict) and item.get("type") == "item_reference"
-        named = str(item.get("id")) if is_named else ""
-        found = MESSAGE.fullmatch(named)
-        try:
-            if found is not None and found[1] not in folds:
-                run_id, begun = await _known(request, f"resp_{found[1]}")
-                fold = _fold(request, run_id, services_of(request).runs.crew.name)
-                await _fold_stored(request, run_id, begun, fold)
-                folds[found[1]] = fold
-        except (HttpProblem, UnknownRun):
-            # another owner's, or one that is no longer kept
-            found = None
-        output = folds[found[1]].document.get("output", []) if found is not None else []
-        made.append(next((one for one in output if one["id"] == named), item))
-    return made
-
-
-def _heard(request: Request, given: Any) -> tuple[ClientWords, list[PlacedReply], bool]:
-    """Return the messages of an input, its answers to approvals, and if words stand behind them."""
-    if isinstance(given, str):
-        return ClientWords([("user", given)] if given else []), [], False
-    if not isinstance(given, list):
-        raise bad_request([("input", "is a text, or a list of items")])
-    messages: list[Any] = []
-    approvals: list[PlacedReply] = []
-    others: list[str] = []
-    has_words_behind = False
-    for place, item in enumerate(given):
-        kind = item.get("type", "message") if isinstance(item, dict) else None
-        if kind == "message":
-            messages.append(item)
-            has_words_behind = True
-        elif kind == "mcp_approval_response":
-            approvals.append((_place_of(item), item))
-            has_words_behind = False
-        elif kind is None:
-            raise bad_request([(f"input[{place}]", "must be an item")])
-        else:
-            # what a client repeats, or claims
-            others.append(f"input.{str(kind)[:40]}")
-    heard = hear(request, messages, "input")
-    heard.ignored += others
-    return heard, approvals, has_words_behind
-
-
-def _place_of(item: dict[str, Any]) -> tuple[str, int, str]:
-    """Return what an answer to an approval is about; raises HttpProblem."""
-    name = item.get("approval_request_id")
-    found = APPROVAL.fullmatch(name) if isinstance(name, str) else None
-    place = parse_place(":".join(found.groups())) if found else None
-    if place is None or not isinstance(item.get("approve"), bool):
-        text = "needs an approval_request_id of a response, and approve"
-        raise bad_request([("input.mcp_approval_response", text)])
-    return place
+    return await known_response(request, request.path_params["response_id"])
 
 
 async def _asked(
@@ -299,7 +203,7 @@ async def _asked(
         conversation = await branch_for(request, conversation, heard.messages)
     paused = await paused_run(request, conversation)
     if previous is not None:
-        run_id, begun = await _known(request, previous)
+        run_id, begun = await known_response(request, previous)
         row = await own_run(request, run_id)
         if row.status == "paused":
             await _require_newest(request, run_id, begun)

@@ -15,7 +15,8 @@ from tools.errors import ToolDefinitionError
 from tools.kinds.mcp.definitions import Definition, chosen
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.servers import Lease, Servers
-from tools.schemas.schema import JsonSchema, require_conditions
+from tools.schemas.conditions import require_conditions
+from tools.schemas.schema import JsonSchema
 from tools.text.texts import map_texts, without_surrogates
 
 # of a server in a message
