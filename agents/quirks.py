@@ -85,7 +85,7 @@ class QuirksConfig(Shape):
     stream_usage: bool | None = None
     """Ask for the usage of streamed answers (`stream_options`)."""
     streams: bool | None = None
-    """Ask for answers in pieces, where somebody reads along; else each comes whole."""
+    """Answers come in pieces where a reader wants them; false: each comes whole."""
     native_calls: bool | None = None
     """Send tools by the API's own means; else the model is told how to call them in text."""
     written_calls: bool | None = None

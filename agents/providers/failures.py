@@ -115,7 +115,9 @@ def _wait_in(text: str) -> float | None:
         return None
     number, unit = float(found["number"]), found["unit"].lower()
     minutes = float(found["minutes"] or 0)
-    return 60 * minutes + number * (0.001 if unit == "ms" else 60 if unit.startswith("m") else 1)
+    if unit != "ms" and unit.startswith("m"):
+        return 60 * number
+    return 60 * minutes + (number / 1000 if unit == "ms" else number)
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:

@@ -26,8 +26,8 @@ MARKS = {
 }
 LONGEST = max(map(len, MARKS))
 FIRST = frozenset(mark[0] for mark in MARKS)
-# where the template itself has opened them, a text has only the end; one that is spoken of stands
-# between quotes, or as a word among others
+# where the template itself has opened them, a text has only the end; a text about such a mark has
+# it between quotes, or as a word among others
 ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]")
 CLOSED = re.compile(
     rf"(?<![`'\"“(])(?:(?<! )(?:{'|'.join(map(re.escape, ENDS))})"

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from agents.errors import TokenizerError
 from agents.tokenizing.tokenizers import tiktoken_tokenizer
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
+from crew.config.costs.others import models_of_helpers
 from crew.config.crew_files import CrewFiles
-from crew.config.helper_models import models_of_helpers
 from crew.config.keys.models import ChosenModel, client_models_of, primary_of
 from crew.config.problems import Problem
 

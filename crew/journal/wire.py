@@ -21,7 +21,6 @@ from agents.events import (
 )
 from crew.journal.envelopes import ENVELOPES
 from crew.journal.events import SYSTEM, Event, status_of
-from crew.journal.lines import on_one_line
 from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
 from crew.journal.remembered.envelopes import MEMORY_ENVELOPES
@@ -39,6 +38,8 @@ WITH_PARTS = frozenset(
 # of a run's result, what its last event has
 RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "cost", "duration_seconds")
 
+# U+0085, U+2028 and U+2029 as JSON escapes them; in JSON they stand only in texts
+ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 
 # who speaks: agent, group, task of a plan, call of the agent as a tool; "" for none
 Speaker = tuple[str, str, str, str]
@@ -127,6 +128,14 @@ def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     text = on_one_line(to_json(event.text)).decode()
     encoded = f'{head}{text},"timestamp":"{timestamp}",{tail}'
     return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
+
+
+def on_one_line(encoded: bytes) -> bytes:
+    """Return JSON in UTF-8 without characters that end a line for some readers of streams."""
+    if not encoded.isascii():
+        for sign, escape in ENDS:
+            encoded = encoded.replace(sign, escape)
+    return encoded
 
 
 def joined_pieces(first: RunEvent, text: str, timestamp: str) -> RunEvent:

@@ -36,7 +36,7 @@ QUOTED_LINE = re.compile(r"^[^\S\n]*>+", re.MULTILINE)
 MAX_PLACES = 8
 
 
-class Sources:
+class PastedTexts:
     """Texts of tools and documents, of which a person may have pasted passages."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -79,7 +79,7 @@ class Sources:
 class OwnWords:
     """What a person has said; made once for all quotes of it."""
 
-    def __init__(self, texts: Iterable[str], sources: Sources | None = None) -> None:
+    def __init__(self, texts: Iterable[str], sources: PastedTexts | None = None) -> None:
         """Of texts; `sources`: of what was pasted, where `may_be_pasted`."""
         plain = [_plain(text) for text in texts]
         # each with its parts that were not pasted

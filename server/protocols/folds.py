@@ -14,8 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.crew import Crew
-from crew.journal.lines import on_one_line
-from crew.journal.wire import RunEvent
+from crew.journal.wire import RunEvent, on_one_line
 from crew.routing.graph import END
 from crew.routing.steps import LIMIT_REASONS
 from server.http.endpoints.starting import Started, open_stream, wait_for_end

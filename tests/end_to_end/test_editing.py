@@ -216,23 +216,6 @@ def test_what_lets_the_server_do_more_is_refused(folder: Path):
         assert put(http, base, files=files).status_code == 200
 
 
-def test_where_notices_go_is_not_changed(folder: Path):
-    """Their addresses are secrets, and are compared all the same; one with a token is not shown."""
-    chat = "https://hooks.example/T00/B00/SeCrEt0SeCrEt0SeCrEt0"
-    data = yaml.safe_load((folder / "crew.yaml").read_text())
-    channel = {"kind": "webhook", "url": "http://127.0.0.1:9/none"}
-    data["notify"] = {"hook": channel, "chat": {"kind": "webhook", "url": chat}}
-    (folder / "crew.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
-    with serving(folder, CREW_EDIT="1") as server, client(server) as http:
-        base, texts = texts_of(http)
-        assert chat not in str(texts)
-        other = texts["crew.yaml"].replace("http://127.0.0.1:9/none", "http://evil.example/x")
-        refused = put(http, base, files={"crew.yaml": other})
-        assert (refused.status_code, refused.json()["code"]) == (403, "wider-reach")
-        assert "evil" not in refused.text
-        assert chat not in http.get("/api/crew/revisions/1").text
-
-
 WRONG_NAMES = (
     *("../crew.yaml", "/etc/crew.yaml", "agents/../crew.yaml", "agents/%2e%2e/x.yaml", "a\0.yaml"),
     *(".crew/x.yaml", "agents/.hidden.yaml", "Crew.yaml", "AGENTS/desk.yaml", "agents/Desk.yaml"),

@@ -97,7 +97,7 @@ class ReplyReader(Collector):
         return None
 
     def _of_several(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the choice that is the answer: one was asked for.
+        """Return the choice that is the answer: requests want one.
 
         Some gateways have the text of one answer in one choice, and its calls in another.
         """

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator
 
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
+from crew.config.costs.others import models_of_helpers
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
-from crew.config.helper_models import models_of_helpers
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, client_models_of, models_of
 from crew.config.problems import Problem

@@ -7,10 +7,10 @@ from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.endpoint import dialect_of
 from agents.prompt import variables
 from crew.config.costs.budgets import other_models
+from crew.config.costs.others import models_of_helpers
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
-from crew.config.helper_models import models_of_helpers
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import Models, choose, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from crew.config.costs.others import models_of_helpers
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
-from crew.config.helper_models import models_of_helpers
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import models_of
 from crew.config.problems import Problem

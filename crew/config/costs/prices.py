@@ -8,8 +8,8 @@ from agents.config import AgentConfig
 from agents.costs.prices import FREE, Prices, Rates
 from agents.costs.shape import PricesConfig
 from agents.endpoint import ProviderConfig
+from crew.config.costs.others import models_beside
 from crew.config.crew_files import CrewFiles
-from crew.config.helper_models import models_beside
 from crew.config.keys.models import ChosenModel, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of
 

@@ -172,7 +172,7 @@ def literal_secrets(
 
 
 def _has_token(url: Any) -> bool:
-    """Return whether an address has a part that nobody guesses, as those of webhooks do."""
+    """Return whether an address has a part like a token, as a webhook has one."""
     parts = TOKEN.findall(url) if isinstance(url, str) else []
     return any(DIGIT.search(one) and LETTER.search(one) for one in parts)
 

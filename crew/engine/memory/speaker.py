@@ -15,7 +15,7 @@ from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefuse
 from crew.journal.said import attached_by_person, words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
-from crew.memory.proofs import OwnWords, Sources, may_be_pasted
+from crew.memory.proofs import OwnWords, PastedTexts, may_be_pasted
 from crew.memory.recall import MAX_QUOTE
 from tools.errors import PermanentError, TemporaryError
 
@@ -74,7 +74,7 @@ class Speaker:
         beside = await self._texts_of_others()
         # long texts take long, and hold up no other run
         with self.crew.clock.hold():
-            return await asyncio.to_thread(lambda: OwnWords(words, Sources(beside)))
+            return await asyncio.to_thread(lambda: OwnWords(words, PastedTexts(beside)))
 
     async def _texts_of_others(self) -> list[str]:
         """Return what tools and documents have given in the run: a person may have pasted it."""

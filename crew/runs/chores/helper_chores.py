@@ -16,7 +16,7 @@ from crew.engine.memory.pasting import texts_beside
 from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
 from crew.journal.records.remembered.core import user_in
 from crew.memory.names import shares_name
-from crew.memory.proofs import OwnWords, Sources, may_be_pasted
+from crew.memory.proofs import OwnWords, PastedTexts, may_be_pasted
 from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.conversations.conversations import one_line
@@ -174,7 +174,7 @@ class HelperChores:
             return OwnWords(words)
         beside = await texts_beside(self.store, known.owner, known.conversation_id, said, set())
         # long texts take long, and hold up no other run
-        return await asyncio.to_thread(lambda: OwnWords(words, Sources(beside)))
+        return await asyncio.to_thread(lambda: OwnWords(words, PastedTexts(beside)))
 
 
 def _is_proven(fact: FactAnswer, words: OwnWords) -> bool:

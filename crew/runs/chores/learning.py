@@ -13,7 +13,7 @@ from crew.journal.records.conversations import Chore, Conversation, Exchange
 from crew.journal.records.remembered.core import CoreVersion, owner_in, user_in
 from crew.journal.records.remembered.recall import Lesson, RecallItem
 from crew.memory.core import CoreRule, block_text, value_of
-from crew.memory.proofs import OwnWords, Sources, may_be_pasted
+from crew.memory.proofs import OwnWords, PastedTexts, may_be_pasted
 from crew.memory.recall import RecallRule
 from crew.runs.chores.helpers import emit_of, exchanges_text, meter_of
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
@@ -137,7 +137,7 @@ class Learning:
         words = {one.number: proving_words(one, rule.learn.teachers) for one in exchanges}
         if not any(map(may_be_pasted, words.values())):
             return {number: OwnWords(texts) for number, texts in words.items()}
-        sources, documents, found = Sources(), set[str](), dict[int, OwnWords]()
+        sources, documents, found = PastedTexts(), set[str](), dict[int, OwnWords]()
         for one in exchanges:
             place = known.owner, known.conversation_id
             beside = await texts_beside(self.store, *place, one, documents)

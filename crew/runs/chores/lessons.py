@@ -37,7 +37,7 @@ MAX_ITEMS, MAX_EDITS = 10, 10
 LEARNER = "learn"
 
 
-class Answered(BaseModel):
+class LessonPart(BaseModel):
     """A part of an answer; null is as if it was not given."""
 
     @model_validator(mode="before")
@@ -48,7 +48,7 @@ class Answered(BaseModel):
         return {key: value for key, value in given.items() if value is not None}
 
 
-class LearnAnswer(Answered):
+class LearnAnswer(LessonPart):
     """What helper `learn` answers; each entry is checked by itself."""
 
     remember: list[Any] = []
@@ -56,7 +56,7 @@ class LearnAnswer(Answered):
     outcome: str = ""
 
 
-class TaughtItem(Answered):
+class TaughtItem(LessonPart):
     """Something to be remembered."""
 
     text: str
@@ -70,14 +70,14 @@ class TaughtItem(Answered):
     replaces: int | None = None
 
 
-class TaughtEdit(Answered):
+class TaughtEdit(LessonPart):
     """Words of a block, and what is to stand there instead."""
 
     old: str
     new: str
 
 
-class TaughtBlock(Answered):
+class TaughtBlock(LessonPart):
     """A change of a block of core memory."""
 
     block: str

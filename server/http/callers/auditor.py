@@ -41,7 +41,7 @@ class Auditor:
     def record_soon(self, request: HTTPConnection, action: AuditAction, detail: str = "") -> None:
         """Record a refusal soon; its answer need not wait."""
         caller: Caller | None = getattr(request.state, "caller", None)
-        # of whom there may be nothing else: an erasure finds it by that
+        # an erasure of this person finds it by that
         entry = self.entry(request, action, None, detail, caller.name if caller else None)
         task = asyncio.ensure_future(self.keep(entry))
         self._writing.add(task)

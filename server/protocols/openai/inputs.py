@@ -23,7 +23,7 @@ MESSAGE = re.compile(r"msg_([A-Za-z0-9-]{1,128}_[0-9]{1,15})(?:_[0-9]{1,15})?")
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
 
 
-def fold_of(request: Request, run_id: str, model: str) -> ResponsesFold:
+def response_fold(request: Request, run_id: str, model: str) -> ResponsesFold:
     """Return what makes the responses of a run, for the client of a request."""
     crew = services_of(request).runs.crew
     return ResponsesFold(
@@ -71,7 +71,7 @@ async def with_answers(request: Request, given: Any) -> Any:
         try:
             if found is not None and found[1] not in folds:
                 run_id, begun = await known_response(request, f"resp_{found[1]}")
-                fold = fold_of(request, run_id, services_of(request).runs.crew.name)
+                fold = response_fold(request, run_id, services_of(request).runs.crew.name)
                 await fold_stored(request, run_id, begun, fold)
                 folds[found[1]] = fold
         except (HttpProblem, UnknownRun):

@@ -39,10 +39,10 @@ from server.protocols.folds import (
 )
 from server.protocols.openai.inputs import (
     PlacedReply,
-    fold_of,
     fold_stored,
     heard_items,
     known_response,
+    response_fold,
     with_answers,
 )
 from server.protocols.openai.responses_fold import PER_EVENT, ResponsesFold
@@ -88,7 +88,7 @@ async def create_response(request: Request) -> Response | EventStream:
         return await _asked(request, data, heard, deltas=streams)
 
     started = await begin_once(request, data, decide)
-    fold = fold_of(request, started.run_id, model)
+    fold = response_fold(request, started.run_id, model)
     headers = [*heard.headers, *started.headers]
     if streams:
         form = FoldedForm(fold, started.before, write_event, fail_response)
@@ -109,7 +109,7 @@ async def show_response(request: Request) -> Response | EventStream:
     refuse_head(request)
     require(request, "read")
     run_id, begun = await _named(request)
-    fold = fold_of(request, run_id, services_of(request).runs.crew.name)
+    fold = response_fold(request, run_id, services_of(request).runs.crew.name)
     given = request.query_params
     if given.get("stream") != "true":
         await fold_stored(request, run_id, begun, fold)
@@ -155,7 +155,7 @@ async def cancel_response(request: Request) -> Response:
         await services.runs.cancel(run_id, request.state.request_id)
         await services.auditor.record(request, "cancel", run_id)
         await services.runs.outcome(run_id)
-    fold = fold_of(request, run_id, services.runs.crew.name)
+    fold = response_fold(request, run_id, services.runs.crew.name)
     await fold_stored(request, run_id, begun, fold)
     return JsonResponse(fold.document)
 

@@ -290,23 +290,6 @@ async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.Monk
         server.close()
 
 
-async def test_https_where_http_is_spoken():
-    """Says what to write: it is no matter of certificates."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(serve, "localhost", 0)
-    async with server:
-        url = f"https://localhost:{server.sockets[0].getsockname()[1]}/v1"
-        async with model_at(url) as model:
-            with pytest.raises(ModelError, match="write http://"):
-                await ask(model)
-
-
 async def test_what_the_doctor_says_of_an_endpoint():
     """By its list of models; one that has none answers all the same."""
     for answer, said in [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew.memory.proofs import PASTED, OwnWords, Sources, may_be_pasted
+from crew.memory.proofs import PASTED, OwnWords, PastedTexts, may_be_pasted
 
 SENTENCE = "Hello, I own 12 shares of FPT\n and I have paid by card."
 WORDS = st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=3, max_size=12)
@@ -103,7 +103,7 @@ def test_a_passage_of_a_source_is_not_their_own(
     passage = "".join(alphabet[(n * n + 7 * n) % 36] for n in range(length)) + unit * times
     source = f"{unit * 50} {passage} {unit * 50}"
     text = f"{before} zz {passage} zz {behind}"
-    parts = Sources([source]).own_parts(" ".join(text.split()))
+    parts = PastedTexts([source]).own_parts(" ".join(text.split()))
     if len(passage) >= PASTED + 2 * len(unit * times):
         assert passage.strip() not in " ".join(parts)
     assert all(one in text or one in " ".join(text.split()) for one in parts)
@@ -112,7 +112,7 @@ def test_a_passage_of_a_source_is_not_their_own(
 def test_texts_that_are_much_alike_take_no_time():
     """Comparing each sign of them would take minutes; pytest's limit is the bound."""
     source = ("a" * 199 + "zN") * 20_000
-    words = OwnWords([("a" * 199 + "b") * 400], Sources([source]))
+    words = OwnWords([("a" * 199 + "b") * 400], PastedTexts([source]))
     assert not words.prove("my own words are here")
     assert may_be_pasted(["x" * PASTED])
     assert not may_be_pasted(["x" * (PASTED - 1)])

@@ -7,11 +7,11 @@ from agents.costs.prices import Prices
 from agents.costs.usage import Usage
 from crew.budgets.rules import COST_LIMITS, OF_REQUEST
 from crew.config.checks.references import unknown_name
+from crew.config.costs.others import named_models_of_helpers
 from crew.config.costs.prices import listed_name, prices_of, prices_of_helper
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
-from crew.config.helper_models import named_models_of_helpers
 from crew.config.keys.budgets import BudgetConfig, OtherModel
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, choose, client_models_of, models_of
