@@ -4,6 +4,20 @@ from tests.defences.mutant import own
 
 MUTANTS = (
     own(
+        "a call that is sent twice acts twice",
+        "agents/dialects/partial_calls.py",
+        "if self._is_known(PartialCall(call_id, name, text)):",
+        "if False:",
+        "agents/providers/test_odd_answers.py",
+    ),
+    own(
+        "a value of `when` that no argument has",
+        "tools/approval.py",
+        'if _is_possible(one, schema.get("type"))',
+        "if True",
+        "crew/config/test_without_effect.py",
+    ),
+    own(
         "white space over several lines",
         "agents/marks.py",
         r"([^\S\n{BREAKS}]*)",

@@ -158,10 +158,24 @@ MUTANTS = (
         "server/cli/test_hostile_crew.py",
     ),
     own(
+        "a client's retry answers a pause",
+        "server/protocols/answers.py",
+        "if last != heard[-1] or last in before:",
+        "if True:",
+        "end_to_end/test_protocol_clients.py",
+    ),
+    own(
+        "notices that an edit sends elsewhere",
+        "crew/rehearsal/differences/flat.py",
+        'return f"*** {blake2b(secret, key=KEY, digest_size=4).hexdigest()}"',
+        'return "***"',
+        "end_to_end/test_editing_channels.py",
+    ),
+    own(
         "JSON that commands the terminal",
         "server/cli/view/output.py",
-        "print(visible_json(event.encoded), flush=True)",
-        "print(event.encoded, flush=True)",
+        "print(visible_json(event.encoded), file=self._lines, flush=True)",
+        "print(event.encoded, file=self._lines, flush=True)",
         "server/cli/test_hostile_crew.py",
     ),
     own(

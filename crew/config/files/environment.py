@@ -155,9 +155,11 @@ def literal_secrets(
     found: dict[YamlPath, str] = {}
     for section, name, entry in _entries(document):
         given: dict[YamlPath, Any] = {(key,): entry.get(key) for key in SECRET_KEYS[section]}
-        if section == "notify" and (entry.get("kind") == "slack" or _has_token(entry.get("url"))):
+        url = entry.get("url")
+        is_known = url in stand_ins or _has_token(url)
+        if section == "notify" and (entry.get("kind") == "slack" or is_known):
             # who knows the address may post
-            given["url",] = entry.get("url")
+            given["url",] = url
         for key, pattern in (("headers", SECRET_HEADER), ("env", SECRET_NAME)):
             mapping = entry.get(key)
             for one, value in (mapping if isinstance(mapping, dict) else {}).items():
