@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from crew.journal.query import CONTROL, IdempotencyKey, Source
+from crew.journal.query import CONTROL, IdempotencyKey, Source, id_error
 from crew.runs.errors import AlreadyStarted, key_taken
 from server.http.bodies import MAX_MESSAGE_BYTES, StartBody
 from server.http.callers.rights import caller_of, require, user_of
@@ -149,6 +149,18 @@ def _taken(role: str, text: str) -> str:
         return text
     kept = CONTROL.sub("", text)
     return kept.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
+
+
+def kept_name(request: Request, name: str | None) -> str | None:
+    """Return a client's name for a conversation as the crew keeps it.
+
+    What no id may be, such as `local:x` of Open WebUI's temporary chats, has always the same other
+    one.
+    """
+    has_conversations = services_of(request).runs.crew.config.conversations is not None
+    if not name or not has_conversations or id_error(name) is None:
+        return name
+    return f"c-{hashlib.blake2b(name.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
 def label_of(conversation: str) -> str:

@@ -176,3 +176,31 @@ def test_many_pieces_have_numbers_of_their_own(tmp_path: Path):
         assert len(set(numbers)) == len(numbers)
         deltas = (one.delta for one in events if one.type == "response.output_text.delta")
         assert "".join(deltas) == words
+
+
+def test_names_of_chats_that_are_no_ids(tmp_path: Path):
+    """Each has a conversation of its own: Open WebUI's temporary chats, threads with dots."""
+    rules = [
+        {"hears": "who am I", "seen": "my name is Hana", "say": "Hana, as you said."},
+        {"say": "Noted."},
+    ]
+    agents = {"a": {"is_terminal": True}}
+    folder = write_crew(tmp_path / "crew", agents, rules, conversations=KEPT)
+    with serving(folder) as server, client(server) as http:
+
+        def say(text: str, chat: str) -> str:
+            body = {"model": "test-crew", "messages": [{"role": "user", "content": text}]}
+            headers = {"X-OpenWebUI-Chat-Id": chat}
+            answer = http.post("/v1/chat/completions", json=body, headers=headers)
+            assert answer.status_code == 200, answer.text
+            content: str = answer.json()["choices"][0]["message"]["content"]
+            return content
+
+        for chat in ("local:Ab_c-1234", "channel:6d1f", "a.b"):
+            assert say("my name is Hana", chat) == "Noted."
+            assert say("who am I?", chat) == "Hana, as you said."
+        assert say("who am I?", "a.c") == "Noted."
+        user = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "who am I?"}]}
+        answer = http.post("/ai", json={"id": "a.b", "messages": [user]})
+        frames = [one for _, one in data_of(iter(answer.text.split("\n"))) if one != "[DONE]"]
+        assert "".join(one.get("delta", "") for one in frames) == "Hana, as you said."

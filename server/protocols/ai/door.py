@@ -27,7 +27,7 @@ from server.protocols.answers import (
     segment_of,
 )
 from server.protocols.branches import branch_for, branches_of
-from server.protocols.clients import ClientWords, begin_once, read_object, start_from
+from server.protocols.clients import ClientWords, begin_once, kept_name, read_object, start_from
 from server.protocols.folds import (
     FoldedForm,
     data_line,
@@ -72,7 +72,8 @@ async def chat(request: Request) -> Response | EventStream:
     heard.ignore(data, sorted(data.keys() - READ))
 
     async def decide() -> tuple[RunRequest, Source | None]:
-        return await _asked(request, heard, messages, chat_id, is_again=trigger == TRIGGERS[1])
+        chat = kept_name(request, chat_id)
+        return await _asked(request, heard, messages, chat, is_again=trigger == TRIGGERS[1])
 
     started = await begin_once(request, data, decide)
     form = _form(request, started.run_id, started.before)
@@ -116,7 +117,8 @@ async def _at_work(request: Request, chat_id: str) -> RunRow | None:
         wanted = RunFilter(status="running", owner=owner, source_name=chat_id)
         rows = await services.runs.store.rows(wanted, 1)
         return rows[0] if rows else None
-    names = [one.conversation_id for one in await branches_of(request, chat_id)]
+    chat = kept_name(request, chat_id) or chat_id
+    names = [one.conversation_id for one in await branches_of(request, chat)]
     for name in reversed(names):
         wanted = RunFilter(status="running", owner=owner, conversation_id=name)
         if rows := await services.runs.store.rows(wanted, 1):

@@ -28,7 +28,7 @@ from server.protocols.answers import (
     segment_of,
 )
 from server.protocols.branches import branch_behind, branch_for
-from server.protocols.clients import ClientWords, begin_once, read_object, start_from
+from server.protocols.clients import ClientWords, begin_once, kept_name, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
     FoldedForm,
@@ -197,7 +197,7 @@ async def _asked(
     conversation = given.get("id") if isinstance(given, dict) else given
     if conversation is not None and not isinstance(conversation, str):
         raise bad_request([("conversation", "is an id, or an object with one")])
-    conversation = conversation or named_conversation(request)
+    conversation = kept_name(request, conversation) or named_conversation(request)
     previous = data.get("previous_response_id")
     if previous is None:
         conversation = await branch_for(request, conversation, heard.messages)

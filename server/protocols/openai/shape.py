@@ -13,6 +13,7 @@ from crew.journal.wire import RunEvent
 from server.http.errors import HttpProblem, bad_request
 from server.http.responses import JsonResponse
 from server.http.services import services_of
+from server.protocols.clients import kept_name
 
 # chores of clients, which belong to a model of theirs
 # but not the words by which a client puts what it has found before its user's question
@@ -93,7 +94,7 @@ def named_conversation(request: Request) -> str | None:
     """Return the conversation that a header names."""
     for name in request.app.state.settings.conversation_headers:
         if value := request.headers.get(name):
-            return str(value)
+            return kept_name(request, str(value))
     return None
 
 
