@@ -120,22 +120,19 @@ class ReplyReader(Collector):
         if not isinstance(usage, dict):
             return
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if self.quirks.google and isinstance(total := usage.get("total_tokens"), int):
-            # what it has thought is in the total alone
+        total = usage.get("total_tokens")
+        if isinstance(total, int) and (self.quirks.google or _is_apart(usage)):
+            # what was thought is in the total, and not in what came out
             completion = max(total - (prompt or 0), completion or 0)
         if PARTS_OF_USAGE.isdisjoint(usage):
             self.usage = counted_usage(prompt, completion)
             return
-        thinking = part_at(usage, "completion_tokens_details", "reasoning_tokens")
-        if _is_apart(usage, thinking):
-            # xAI's, which counts it beside the answer
-            completion = int(completion or 0) + int(thinking or 0)
         read = part_at(usage, "prompt_tokens_details", "cached_tokens")
         written = part_at(usage, "prompt_tokens_details", "cache_write_tokens")
         self.usage = counted_usage(
             prompt,
             completion,
-            thinking=thinking,
+            thinking=part_at(usage, "completion_tokens_details", "reasoning_tokens"),
             cache_read=read or usage.get("prompt_cache_hit_tokens"),
             cache_write=usage.get("cache_creation_input_tokens") or written,
         )
@@ -234,8 +231,9 @@ class ReplyReader(Collector):
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=is_signed)
 
 
-def _is_apart(usage: dict[str, Any], thinking: Any) -> bool:
-    """Return whether what was thought is no part of what is said to have come out."""
+def _is_apart(usage: dict[str, Any]) -> bool:
+    """Return whether what was thought is no part of what is said to have come out, as xAI's."""
+    thinking = part_at(usage, "completion_tokens_details", "reasoning_tokens")
     parts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), thinking)
     if not thinking or not all(isinstance(one, int) and one >= 0 for one in parts):
         return False

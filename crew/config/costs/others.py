@@ -31,7 +31,7 @@ def named_models_of_helpers(
 def models_beside(files: CrewFiles) -> Iterator[tuple[str, ChosenModel]]:
     """Yield the models that no agent names, and who has each, as lists of costs say it."""
     crew = files.crew
-    if crew is None:
+    if crew is None or entry_point(files) not in files.agents:
         return
     for name, model in named_models_of_helpers(files, crew):
         yield f"helper-{name}", model

@@ -12,6 +12,7 @@ from crew.config.costs.others import models_beside
 from crew.config.crew_files import CrewFiles
 from crew.config.keys.models import ChosenModel, client_models_of, models_of, primary_of
 from crew.config.memory import embeddings_of
+from crew.config.routing_plan import entry_point
 
 # who makes vectors of texts, in lists of costs
 EMBEDDINGS = "embeddings"
@@ -33,13 +34,6 @@ def prices_of(files: CrewFiles, agent: AgentConfig, chosen: ChosenModel) -> Pric
         return chosen.named.prices.prices("models")
     if (own := agent.cost_limits.prices()) is not None:
         return own
-    return listed_prices(files, chosen.config.provider, chosen.config.model)
-
-
-def prices_of_helper(files: CrewFiles, chosen: ChosenModel) -> Prices | None:
-    """Return what a model costs that no agent names; None: no file says so."""
-    if chosen.named.prices is not None:
-        return chosen.named.prices.prices("models")
     return listed_prices(files, chosen.config.provider, chosen.config.model)
 
 
@@ -113,8 +107,9 @@ def used_models(files: CrewFiles) -> list[UsedModel]:
         key = chosen.config.provider, chosen.config.model
         given = crew.providers.get(chosen.config.provider, ProviderConfig())
         address = str(chosen.config.provider_url or given.base_url or "")
-        priced = prices_of_helper(files, chosen)
-        known = found.get(key, UsedModel(*key, address, priced, (), _alias(chosen, files)))
+        # it is made as the entry agent
+        prices = prices_of(files, files.agents[entry_point(files)], chosen)
+        known = found.get(key, UsedModel(*key, address, prices, (), _alias(chosen, files)))
         found[key] = replace(known, agents=tuple(dict.fromkeys((*known.agents, name))))
     for one, _ in embeddings_of(crew).values() if crew is not None else ():
         assert crew is not None, "else nothing makes vectors"

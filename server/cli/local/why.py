@@ -83,9 +83,9 @@ def _missed(explained: ExplainedRun, steps: Sequence[WhyStep], agent: str) -> li
     if agent not in routing.agents and agent not in routing.groups:
         raise typer.BadParameter(f"there is no agent or group {agent}", param_hint="--not")
     found = last_way_to(routing, steps, agent)
-    went = next((one for one in steps if one.step.endswith(f"→ {agent}")), None)
-    if found is None and went is not None:
-        fail(f"it went to {agent}, at event {went.event}")
     if found is None:
+        went = next((one for one in steps if one.step.endswith(f"→ {agent}")), None)
+        if went is not None:
+            fail(f"it went to {agent}, at event {went.event}")
         fail(f"no way led to {agent} from where this run was")
     return [found]

@@ -115,7 +115,7 @@ async def follow_agent(request: Request) -> Response | EventStream:
     if after == newest and row.status != "running":
         return Response(status_code=204)
     thread_id = thread_of(row.conversation_id) or row.source_name or run_id
-    # an answer that is under way comes whole: the client has an unknown part of it
+    # who comes back has its messages first, and then all that was written of the one under way
     form = _form(request, run_id, thread_id, after, comes_back=after > 0)
     return stream_of(request, run_id, after, form, deltas=True, ends=False)
 

@@ -20,6 +20,8 @@ PlacedReply = tuple[tuple[str, int, str], dict[str, Any]]
 ID = re.compile(r"resp_([A-Za-z0-9-]{1,128})_([0-9]{1,15})")
 # the answer of a response, which may have several
 MESSAGE = re.compile(r"msg_([A-Za-z0-9-]{1,128}_[0-9]{1,15})(?:_[0-9]{1,15})?")
+# answers of earlier responses that an input may only name
+MAX_NAMED = 100
 APPROVAL = re.compile(r"mcpr_([A-Za-z0-9-]{1,128})_([0-9]{1,15})_(.{1,200})", re.DOTALL)
 
 
@@ -62,24 +64,35 @@ async def with_answers(request: Request, given: Any) -> Any:
     """Return an input with the answers that it only names: clients name what the crew has kept."""
     if not isinstance(given, list):
         return given
-    folds: dict[str, ResponsesFold] = {}
-    made = []
-    for item in given:
-        is_named = isinstance(item, dict) and item.get("type") == "item_reference"
-        named = str(item.get("id")) if is_named else ""
-        found = MESSAGE.fullmatch(named)
-        try:
-            if found is not None and found[1] not in folds:
-                run_id, begun = await known_response(request, f"resp_{found[1]}")
-                fold = response_fold(request, run_id, services_of(request).runs.crew.name)
-                await fold_stored(request, run_id, begun, fold)
-                folds[found[1]] = fold
-        except (HttpProblem, UnknownRun):
-            # another owner's, or one that is no longer kept
-            found = None
-        output = folds[found[1]].document.get("output", []) if found is not None else []
-        made.append(next((one for one in output if one["id"] == named), item))
-    return made
+    names = [_named_answer(item) for item in given]
+    responses = dict.fromkeys(name.partition("msg_")[2] for name in names if name)
+    known: dict[str, Any] = {}
+    # each is a run to be read; the newest tell most
+    for name in list(responses)[-MAX_NAMED:]:
+        found = MESSAGE.fullmatch(f"msg_{name}")
+        if found is not None:
+            known |= {one["id"]: one for one in await _output_of(request, found[1])}
+    return [known.get(name, item) for name, item in zip(names, given, strict=True)]
+
+
+def _named_answer(item: Any) -> str:
+    """Return the id by which an item names an answer; "" where it names none."""
+    if not isinstance(item, dict) or item.get("type") != "item_reference":
+        return ""
+    name = str(item.get("id"))
+    return name if MESSAGE.fullmatch(name) else ""
+
+
+async def _output_of(request: Request, name: str) -> list[dict[str, Any]]:
+    """Return the output of a response; [] of another owner's, or one that is no longer kept."""
+    try:
+        run_id, begun = await known_response(request, f"resp_{name}")
+    except (HttpProblem, UnknownRun):
+        return []
+    fold = response_fold(request, run_id, services_of(request).runs.crew.name)
+    await fold_stored(request, run_id, begun, fold)
+    output: list[dict[str, Any]] = fold.document.get("output", [])
+    return output
 
 
 def heard_items(request: Request, given: Any) -> tuple[ClientWords, list[PlacedReply], bool]:

@@ -41,6 +41,21 @@ def test_models_of_helpers_and_of_budgets(tmp_path: Path):
     assert listed["tiny-model"] == ("tiny", ("budget day",))
 
 
+def test_a_helper_has_the_prices_of_the_entry_agent(tmp_path: Path):
+    """It is made as that one: where that says what its tokens cost, nothing is missing."""
+    own = {"input_token_price_per_million": 1, "output_token_price_per_million": 2}
+    agents = {"a": {"model": "big", "provider": "gw", "is_terminal": True, "cost_limits": own}}
+    folder = write_crew(
+        tmp_path,
+        agents,
+        providers={"gw": {"base_url": "http://127.0.0.1:9/v1"}},
+        conversations={},
+        helpers={"title": {"model": "tiny"}},
+        budgets={"day": DAY},
+    )
+    assert [one for one in check(folder).problems if one.code == "unpriced-budget"] == []
+
+
 def test_two_steps_at_the_same_input(tmp_path: Path):
     """Are a mistake with its line; in another order they are none."""
     step = {"input": 100, "prices": PRICES}

@@ -8,7 +8,7 @@ from agents.costs.usage import Usage
 from crew.budgets.rules import COST_LIMITS, OF_REQUEST
 from crew.config.checks.references import unknown_name
 from crew.config.costs.others import named_models_of_helpers
-from crew.config.costs.prices import listed_name, prices_of, prices_of_helper
+from crew.config.costs.prices import listed_name, prices_of
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
@@ -16,6 +16,7 @@ from crew.config.keys.budgets import BudgetConfig, OtherModel
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, choose, client_models_of, models_of
 from crew.config.problems import Problem
+from crew.config.routing_plan import entry_point
 
 # by which two models are compared: half of it comes out
 SAMPLE = Usage(3000, 1000)
@@ -86,7 +87,8 @@ def _check_prices(
     for helper, model in named_models_of_helpers(files, crew) if not budget.agents else ():
         name = listed_name(model.config.provider, model.config.model)
         is_counted = not budget.models or model.name in budget.models
-        if is_counted and name not in named and prices_of_helper(files, model) is None:
+        entry = files.agents[entry_point(files)]
+        if is_counted and name not in named and prices_of(files, entry, model) is None:
             named.add(name)
             yield _unpriced(files, path, name, f"helper {helper}")
 
