@@ -21,6 +21,8 @@ GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 STARTS_BADLY = re.compile(r":\s+([{\[*&'\"])")
 # of brackets: what stands before a value that should be another entry
 FOLLOWS_VALUE = re.compile(r"[\"'\]}\w][ \t]+$")
+# a key that YAML takes for the end of the value before it
+KEY_IN_VALUE = re.compile(r"[^\s,{\[][ \t]+([\w-]+)$")
 PLAIN_VALUE = re.compile(r"\$\{\w+\}[^\s,}\]]*")
 # a text in single quotes that ends too early
 QUOTE_WITHIN = re.compile(r":\s+'[^']*'$")
@@ -96,8 +98,10 @@ def _at_mark(
     if before.endswith("$") and written[column - 1 : column] == "{":
         value = PLAIN_VALUE.match(written, len(before) - 1)
         return f'put quotes around it: "{value[0] if value else "${NAME}"}"'
-    if (bracket := written[column - 1 : column]) in CLOSES:
-        return f"a {CLOSES[bracket]} is missing before this {bracket}"
+    if (sign := written[column - 1 : column]) in CLOSES:
+        return f"a {CLOSES[sign]} is missing before this {sign}"
+    if sign == ":" and (key := KEY_IN_VALUE.search(before)) is not None:
+        return f"a comma is missing before {key[1]}"
     if FOLLOWS_VALUE.search(before):
         return "a comma is missing before it"
     return None

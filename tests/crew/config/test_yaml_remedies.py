@@ -8,6 +8,7 @@ SLIPS = {
     "a cron": ("a: { cron: */2 * * * *, query: x }", '"*/2 * * * *"'),
     "a variable": ("a: { url: ${HOOK_URL}, kind: x }", '"${HOOK_URL}"'),
     "no comma": ('a: { signal: "[WEB]" target: web }', "a comma is missing"),
+    "no comma behind a plain value": ("a: { scope: crew per: day }", "is missing before per"),
     "nothing behind a bracket": ("agents: [", "is never closed"),
     "another bracket": ("a: [{ b: c ]", "a } is missing before this ]"),
     "a quote within quotes": ("say: 'it's'", "write '' for a '"),
