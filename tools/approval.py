@@ -71,7 +71,7 @@ class ApprovalRule:
             readings: its arguments.
             parameters: the tool's schema, which has the defaults of those that were not given.
         """
-        return not self.when or bool(self._asking(readings, parameters))
+        return not self.when or bool(self.asking(readings, parameters))
 
     def allows_edit(self, asked: Readings, edited: Readings, parameters: Mapping[str, Any]) -> bool:
         """Return whether a call may be made with other arguments.
@@ -80,9 +80,10 @@ class ApprovalRule:
         """
         if not self.when:
             return True
-        return bool(self._asking(asked, parameters) & self._asking(edited, parameters))
+        first, then = self.asking(asked, parameters), self.asking(edited, parameters)
+        return any(place in then for place in first)
 
-    def _asking(self, readings: Readings, parameters: Mapping[str, Any]) -> set[int]:
+    def asking(self, readings: Readings, parameters: Mapping[str, Any]) -> list[int]:
         """Return the places in `when` of the mappings that hold; each condition for any reading."""
         properties = parameters.get("properties", {})
         defaults = {
@@ -91,14 +92,14 @@ class ApprovalRule:
             if isinstance(schema, dict) and "default" in schema
         }
         given = [{**defaults, **arguments} for arguments in readings]
-        return {
+        return [
             place
             for place, conditions in enumerate(self.when)
             if all(
                 any(_holds(condition, name, one) for one in given)
                 for name, condition in conditions.items()
             )
-        }
+        ]
 
     @property
     def may(self) -> tuple[str, ...]:

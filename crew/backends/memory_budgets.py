@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_logs import MemoryOutbox
 from crew.journal.records.rows import IdempotencyRecord, Notice, RunRow
-from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
+from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved, Share
 from crew.journal.records.spent.costs import CallRow
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
@@ -69,16 +69,31 @@ class MemoryBudgets:
                 held_calls=pot.held_calls - 1,
             )
 
-    async def pots(
-        self, budgets: Sequence[str], periods: Sequence[str] | None = None
-    ) -> list[PotState]:
+    async def pots(self, budgets: Sequence[str], value: str | None = None) -> list[PotState]:
         """See BudgetLog."""
         return [
             pot
             for key, pot in sorted(self._pots.items())
-            if key.budget in budgets
-            and (periods is None or (key.period in periods and not self._has_ended(key.value)))
+            if key.budget in budgets and value in (None, key.value)
         ]
+
+    async def fullest(self, like: Share, limit: int) -> list[PotState]:
+        """See BudgetLog."""
+        found = [
+            pot
+            for key, pot in sorted(self._pots.items())
+            if (key.budget, key.period) == (like.key.budget, like.key.period)
+            and not self._has_ended(key.value)
+        ]
+        return sorted(found, key=lambda one: -like.used_thousandths(one))[:limit]
+
+    async def held(self, budgets: Sequence[str], periods: Sequence[str]) -> dict[str, int]:
+        """See BudgetLog."""
+        found: dict[str, int] = {}
+        for key, pot in self._pots.items():
+            if pot.held_calls and key.budget in budgets and key.period in periods:
+                found[key.budget] = found.get(key.budget, 0) + pot.held_nanos
+        return found
 
     def _has_ended(self, run_id: str) -> bool:
         row = self._rows.get(run_id)

@@ -31,18 +31,6 @@ def with_limits(pot: Pot, share: Share) -> Share:
     )
 
 
-def used_thousandths(share: Share, state: PotState) -> float:
-    """Return the largest part of its limits that is used of a pot, in thousandths."""
-    parts = [0.0]
-    if share.max_nanos is not None:
-        parts.append(1000 * state.nanos / (share.max_nanos + state.more_nanos))
-    if share.max_tokens is not None:
-        parts.append(1000 * state.tokens / (share.max_tokens + state.more_tokens))
-    if share.max_calls is not None:
-        parts.append(1000 * state.calls / share.max_calls)
-    return max(parts)
-
-
 @dataclass(frozen=True, slots=True)
 class FullPot:
     """A pot that has no room for a call."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from agents.costs.usage import Usage
@@ -30,6 +31,7 @@ from crew.journal.events import (
 from crew.journal.questions import BudgetQuestion, RestoredQuestion
 from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
+from crew.why.asking import asking_rule, decided_by, decisions_made
 from crew.why.places import DEFAULT, FilePlaces
 from crew.why.rulings import group_rulings, rulings_of
 from crew.why.steps import MatchedText, Ruling, WhyStep
@@ -53,11 +55,11 @@ MAX_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class WhyMoment:
-    """A stored event, its number, and when it was, in seconds since the run began."""
+    """A stored event, its number, and when it was."""
 
     seq: int
     event: StoredEvent
-    seconds: float
+    at: datetime
 
 
 class Explainer:
@@ -77,6 +79,10 @@ class Explainer:
         self.prices = {(one.seq, one.provider, one.model): one.price for one in calls}
         # a provider may answer under a longer name than the one that was asked
         self.by_provider = {(one.seq, one.provider): one.price for one in calls}
+        # by the ids of its agent and its own: why a person was asked about a call
+        self.asking: dict[tuple[str, str], Ruling] = {}
+        # when a person has answered last
+        self.answered_at: datetime | None = None
 
     def explain(self, state: RunState, moments: Sequence[WhyMoment]) -> Iterator[WhyStep]:
         """Yield why each event came, of those that follow from something.
@@ -85,12 +91,13 @@ class Explainer:
             state: of the run before its first event; it is brought to its end.
             moments: its events.
         """
-        before = 0.0
+        before = moments[0].at if moments else None
         for one in moments:
-            step = self._step(state, one.event)
+            step = self._step(state, one.event, one.at)
             if step is not None:
-                yield self._masked(replace(step, event=one.seq, seconds=one.seconds - before))
-            before = one.seconds
+                seconds = (one.at - (before or one.at)).total_seconds()
+                yield self._masked(replace(step, event=one.seq, seconds=seconds))
+            before = one.at
             state.apply(one.event)
 
     def _masked(self, step: WhyStep) -> WhyStep:
@@ -98,7 +105,7 @@ class Explainer:
         facts = masked_data(step.facts, self.secrets)
         return replace(step, step=self.mask(step.step), decided=decided, facts=facts)
 
-    def _step(self, state: RunState, event: StoredEvent) -> WhyStep | None:
+    def _step(self, state: RunState, event: StoredEvent, at: datetime) -> WhyStep | None:
         match event:
             case RunStarted():
                 return WhyStep(f"{event.agent_id} begins")
@@ -109,8 +116,7 @@ class Explainer:
             case RunResumed() if not (event.expired or event.answer.says_something):
                 return WhyStep("goes on, only to end")
             case RunResumed():
-                text = "no answer came in time" if event.expired else "a person has answered"
-                return WhyStep(f"goes on: {text}", facts=_known({"by": event.answer.by or None}))
+                return self._resumed(state, event, at)
             case RunDone():
                 return self._end(state, event)
             case RunFailed():
@@ -179,13 +185,20 @@ class Explainer:
             return WhyStep("waits for more money, or tokens", limits=[ruling], facts=facts)
         if isinstance(question, RestoredQuestion):
             return WhyStep("waits, since its database was restored", facts={"text": question.text})
-        decided = [
-            Ruling(
-                question.kind, True, f"{one.call.tool} of {one.agent_id}", self._tool(one.call.tool)
-            )
+        asking = {
+            (one.agent_id, one.call.id): asking_rule(one, question.kind, self.places)
             for one in question.calls
-        ]
-        return WhyStep("waits for a person's decision", decided, facts=facts)
+        }
+        self.asking |= asking
+        return WhyStep("waits for a person's decision", list(asking.values()), facts=facts)
+
+    def _resumed(self, state: RunState, event: RunResumed, at: datetime) -> WhyStep:
+        self.answered_at, facts = at, _known({"by": event.answer.by or None})
+        if event.expired:
+            return WhyStep("goes on: no answer came in time", facts=facts)
+        question = state.question
+        decided = list(decisions_made(question, event.answer, at)) if question is not None else []
+        return WhyStep("goes on: a person has answered", decided, facts=facts)
 
     def _end(self, state: RunState, event: RunDone) -> WhyStep | None:
         if event.reason == "paused":
@@ -250,8 +263,12 @@ class Explainer:
             decided.append(Ruling("approval", True, text))
         elif event.approved_by is not None:
             changed = ", with other arguments" if event.edited else ""
-            text = f"by {event.approved_by or 'a person'}{changed}"
-            decided.append(Ruling("approval", True, text))
+            asking = self.asking.get((event.agent_id, event.call.id))
+            # approved earlier, for the rest of the run, where it was not asked about
+            since = f" (asked: {asking.because})" if asking is not None else ""
+            text = f"{decided_by(event.approved_by, self.answered_at)}{changed}{since}"
+            at = asking.source if asking is not None else None
+            decided.append(Ruling("approval", True, text, at))
         facts = {"timeout_seconds": event.timeout_seconds, "once": event.once}
         return WhyStep(f"{event.agent_id} calls {tool}", decided, facts=facts)
 

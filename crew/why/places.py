@@ -1,12 +1,16 @@
 """Where the files of a revision say something: settings, tools, budgets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.routing_plan import file_line, routing_of
 from crew.routing.rules import Routing
+from tools.approval import ApprovalRule
+from tools.config.common import CommonTool
+from tools.config.mcp import McpServer
+from tools.toolbox import Toolbox
 
 DEFAULT = "default"
 
@@ -17,11 +21,14 @@ class FilePlaces:
 
     files: CrewFiles
     routing: Routing
+    # the entry of each tool that stands with others in one
+    entries: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, files: CrewFiles, tools: Mapping[str, object]) -> "FilePlaces":
-        """Return that of a crew without errors; `tools`: that its agents may have, by name."""
-        return cls(files, routing_of(files, tools))
+    def of(cls, files: CrewFiles, tools: Toolbox) -> "FilePlaces":
+        """Return that of a crew without errors; `tools`: that its agents may have."""
+        entries = {tool.name: entry for entry, one in tools.sets.items() for tool in one.tools}
+        return cls(files, routing_of(files, {**files.tools, **tools.names}), entries)
 
     def setting(self, name: str) -> str:
         """Return where a setting stands, or that it is the default."""
@@ -34,14 +41,40 @@ class FilePlaces:
 
     def tool(self, name: str) -> str | None:
         """Return where a tool stands; None: it is built in, or unknown."""
-        document = self.files.tool_files.get(name)
-        return None if document is None else file_line(document, ("tools", name), key=True)
+        entry = self.entries.get(name, name)
+        document = self.files.tool_files.get(entry)
+        return None if document is None else file_line(document, ("tools", entry), key=True)
+
+    def approval(self, name: str) -> ApprovalRule | None:
+        """Return when calls of a tool need approval; None: the files do not say."""
+        entry = self.entries.get(name, name)
+        found = self.files.tools.get(entry)
+        if isinstance(found, McpServer):
+            return found.approval_of(name.removeprefix(f"{entry}_"))
+        return found.approval if isinstance(found, CommonTool) else None
+
+    def approval_line(self, name: str, path: YamlPath) -> str | None:
+        """Return where a part of when calls of a tool need approval stands; None: nowhere."""
+        entry = self.entries.get(name, name)
+        if (document := self.files.tool_files.get(entry)) is None:
+            return None
+        key, at = ("requires_approval", *path), ("tools", entry)
+        own = (*at, "tools", name.removeprefix(f"{entry}_"), *key)
+        lines = (_line(document, one) for one in (own, (*at, *key)))
+        return next((line for line in lines if line != DEFAULT), None)
+
+    def taint_rule(self, agent_id: str) -> str | None:
+        """Return where it stands what text of others means for calls; None: nowhere."""
+        own = self.agent_key(agent_id, "after_untrusted")
+        line = own if own != DEFAULT else self.setting("after_untrusted")
+        return line if line != DEFAULT else None
 
 
 def _line(document: Document, path: YamlPath) -> str:
     data = document.data
     for part in path:
-        if not isinstance(data, dict) or part not in data:
+        is_there = isinstance(data, dict) and part in data
+        if not (is_there or (isinstance(data, list) and isinstance(part, int))):
             return DEFAULT
         data = data[part]
-    return file_line(document, path, key=True)
+    return file_line(document, path, key=not isinstance(path[-1], int))

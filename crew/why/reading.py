@@ -56,11 +56,7 @@ async def explain_run(store: RunStore, row: RunRow, crew: Crew) -> ExplainedRun:
             break
     if not records or records[0].seq != 1:
         raise EventsGone(row.run_id)
-    start = _moment(records[0])
-    moments = [
-        WhyMoment(one.seq, read_event(one, row.run_id)[0], (_moment(one) - start).total_seconds())
-        for one in records
-    ]
+    moments = [WhyMoment(one.seq, read_event(one, row.run_id)[0], _moment(one)) for one in records]
     recipe = crew.recipe
     places = await _places(store, row, recipe, crew.sources)
     calls = await store.costs.calls_of(row.run_id)
@@ -88,4 +84,4 @@ async def _places(
         [one for one in checked.problems if one.code != "tool-import"]
     ):
         return None
-    return FilePlaces.of(checked.files, {**checked.files.tools, **checked.tools.names})
+    return FilePlaces.of(checked.files, checked.tools)

@@ -95,7 +95,8 @@ def _begin_agent(series: Series, agent: Agent) -> None:
     for provider, model in agent.model.endpoints:
         for outcome in ("success", "cancelled", *get_args(ModelErrorCode)):
             series.requests.labels(provider, model, outcome)
-        series.overflows.labels(model)
+        for counted in (series.overflows, series.unpriced, series.estimated):
+            counted.labels(model)
         for type_ in ("prompt", "completion"):
             series.tokens.labels(model, type_)
     series.cost.labels(agent.id, agent.model.name)

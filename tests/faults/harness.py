@@ -243,9 +243,8 @@ class Harness:
                 history.wrong.append(f"{history.key}: two answers to one pause were taken")
             if decision:
                 # it may have been taken even if the process died before it said so; the stream will show
-                # a group's pause may ask about several calls, of which each is left without its result
-                count = len(pause["metadata"]["calls"]) if decision == "skip" else 1
-                history.decided[decision] += count
+                # a group's pause may be about several calls: each is made again, or left without its result
+                history.decided[decision] += len(pause["metadata"]["calls"])
 
     def _check(self, effects: list[dict[str, Any]]) -> None:
         report, processes = self.report, self.processes

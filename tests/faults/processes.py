@@ -46,6 +46,11 @@ class Process:
         """It is gone."""
         return self.process.poll() is not None
 
+    @property
+    def served(self) -> bool:
+        """It had started before it ended."""
+        return self.serves.exists() or self.due is not None or self.asked > 0
+
 
 class Processes:
     """Starts them, has faults happen to them, and starts them again."""
@@ -230,5 +235,8 @@ class Processes:
                 self.wrong.append(f"a {one.role} that was asked to stop ended with {code}")
         elif code == -signal.SIGKILL:
             self.faults["kill"] += 1
+        elif code == 1 and not one.served and (self.faults["restart"] or self.network is not None):
+            # it says that it cannot start without its database; a supervisor starts it again
+            self.faults["start"] += 1
         else:
             self.wrong.append(f"a {one.role} ended by itself, with {code}")

@@ -113,15 +113,38 @@ async def limits_are_raised_and_warned_of_once(store: RunStore) -> None:
     await store.budgets.reserve(sample_reservation("c2", sample_share(EVER)))
     assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER, TODAY]
     assert await store.budgets.pots(["nix"]) == []
-    assert [one.key for one in await store.budgets.pots(["ever", "today"], [TODAY.period])] == [
-        TODAY
-    ]
+    assert await store.budgets.pots(["ever", "today"], "nix") == []
+    assert [one.key for one in await store.budgets.pots(["ever", "today"], "ann")] == [EVER]
+    held = await store.budgets.held(["ever", "today", "nix"], [TODAY.period])
+    assert held == {"today": (await state_of(store)).held_nanos}, held
     # something is reserved in it
     await store.budgets.purge(DAY.format(9))
     assert len(await store.budgets.pots(["ever", "today"])) == 2
     await store.budgets.expire(DAY.format(9))
     await store.budgets.purge(DAY.format(9))
     assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER]
+
+
+async def the_fullest_pots_come_first(store: RunStore) -> None:
+    """Check the order of pots, by the limit of which most is used, and with what was added."""
+    used = {"a": (100, 6), "b": (900, 1), "c": (500, 9), "d": (0, 0)}
+    for value, (nanos, tokens) in used.items():
+        key = PotKey("user", value, "")
+        share = Share(key, "", nanos, tokens, max_nanos=1000, max_tokens=10)
+        await store.budgets.reserve(sample_reservation(value, share))
+        await store.costs.record([sample_call(value, nanos=nanos, input=tokens, output=0)])
+    like = Share(PotKey("user", "", ""), "", 0, 0, max_nanos=1000, max_tokens=10)
+
+    async def order(like: Share, limit: int = 9) -> str:
+        return "".join(one.key.value for one in await store.budgets.fullest(like, limit))
+
+    assert await order(like) == "bcad"
+    assert await order(like, 2) == "bc"
+    assert await order(replace(like, max_tokens=None)) == "bcad"
+    assert await order(replace(like, max_nanos=None)) == "cabd"
+    assert await order(replace(like, max_nanos=None, max_tokens=None, max_calls=1)) == "abcd"
+    await store.budgets.add(PotKey("user", "b", ""), "", 9000, 0)
+    assert await order(like) == "cabd"
 
 
 async def calls_at_the_same_time_never_exceed_a_pot(store: RunStore) -> None:
@@ -146,5 +169,6 @@ CHECKS = (
     a_written_call_settles_its_reservation,
     lost_calls_count_as_they_were_estimated,
     limits_are_raised_and_warned_of_once,
+    the_fullest_pots_come_first,
     calls_at_the_same_time_never_exceed_a_pot,
 )

@@ -94,6 +94,7 @@ async def calls_are_summed_by_what_they_have(store: RunStore) -> None:
         (CostQuery(("hour",)), {("2026-01-01T00",): 3, ("2026-01-03T00",): 1}),
         (CostQuery(("day",), since_day="2026-01-02"), {("2026-01-03",): 1}),
         (CostQuery(("run",), since=DAY.format(2)), {("r2",): 1}),
+        (CostQuery(("agent",), since=DAY.format(2), is_exact=True), {("a",): 1}),
         (CostQuery((), caller="eve"), {(): 1}),
         (CostQuery(("user",), caller="desk"), {("ann",): 1}),
         (CostQuery((), caller="nix"), {}),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from agents.events import Warned
-from crew.budgets.room import FullPot, full_pots, used_thousandths, with_limits
+from crew.budgets.room import FullPot, full_pots, with_limits
 from crew.budgets.rules import Pot
 from crew.crew import Crew
 from crew.journal.records.notices import budget_notices
@@ -56,7 +56,7 @@ class BudgetWarnings:
         """
         for pot, share, state in zip(pots, shares, states, strict=True):
             closed = with_limits(pot, share)
-            used = used_thousandths(closed, state)
+            used = closed.used_thousandths(state)
             passed = [one for one in pot.budget.warn if used >= one]
             is_refused = is_over and pot.budget.then == "warn" and not closed.fits(state)
             if is_refused:

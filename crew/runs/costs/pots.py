@@ -1,13 +1,13 @@
 """The pots of a crew's budgets: how full they are, and whether a run may begin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from agents.costs.usage import NANOS
 from crew.budgets.periods import period_of
-from crew.budgets.room import full_pots, used_thousandths, with_limits
+from crew.budgets.room import full_pots, with_limits
 from crew.budgets.rules import Budget, Payer, Pot
 from crew.crew import Crew
 from crew.journal.records.rows import RunRow
@@ -17,6 +17,8 @@ from crew.runs.errors import BudgetSpent
 
 # what the smallest call takes
 LEAST_TOKENS = 1
+# of one budget that are shown
+MAX_POTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class ShownPot:
     @property
     def used(self) -> float:
         """The largest part of its limits that is used, from 0 on."""
-        return used_thousandths(_closed(self.pot), self.state) / 1000
+        return _closed(self.pot).used_thousandths(self.state) / 1000
 
     def document(self) -> dict[str, Any]:
         """Return it as programs get it."""
@@ -79,22 +81,36 @@ def _closed(pot: Pot, tokens: int = 0) -> Share:
     return with_limits(pot, Share(pot.key, pot.resets_at, 0, tokens))
 
 
-async def present_pots(store: RunStore, crew: Crew) -> list[ShownPot]:
+async def present_pots(
+    store: RunStore, crew: Crew, value: str | None = None, limit: int = MAX_POTS
+) -> list[ShownPot]:
     """Return the pots of the present periods, the fullest first; raises StoreError.
 
     A budget of the crew has one even where nothing was used.
+
+    Args:
+        store: has them.
+        crew: has the budgets.
+        value: only pots of this one: a user, a token, an agent; None: all.
+        limit: so many of each budget at most, the fullest.
     """
     now, found = store.now(), []
-    periods = [period_of(one.per, now, crew.zone) for one in crew.budgets]
-    names = [one.name for one in crew.budgets]
-    states = await store.budgets.pots(names, [start for start, _ in periods])
-    for budget, (start, end) in zip(crew.budgets, periods, strict=True):
-        of = [one for one in states if one.key.budget == budget.name and one.key.period == start]
+    states = None
+    if value is not None:
+        states = await store.budgets.pots([one.name for one in crew.budgets], value)
+    for budget in crew.budgets:
+        start, end = period_of(budget.per, now, crew.zone)
+        empty = Pot(budget, PotKey(budget.name, "", start), end)
+        if states is None:
+            of = await store.budgets.fullest(_closed(empty), limit)
+        else:
+            key = budget.name, start
+            of = [one for one in states if (one.key.budget, one.key.period) == key]
         # agents with limits of their own have budgets of the same name
         is_own = budget.scope == "agent" and budget.agents
         known = [one for one in of if not is_own or one.key.value in budget.agents]
         if not known and budget.scope == "crew":
-            known = [PotState(PotKey(budget.name, "", start), end)]
+            known = [PotState(empty.key, end)]
         passed = _passed(start, end, now)
         found += [ShownPot(Pot(budget, one.key, end), one, passed) for one in known]
     return sorted(found, key=lambda one: (-one.used, one.state.key))
@@ -139,11 +155,20 @@ def _pot_of_run(budget: Budget, payer: Payer, now: datetime, crew: Crew) -> Pot 
     return Pot(budget, PotKey(budget.name, value, start), end)
 
 
-def fullest(pots: Sequence[ShownPot]) -> Mapping[str, tuple[float, float]]:
-    """Return by budget how full its fullest pot is, and the USD that are reserved in all."""
-    found: dict[str, tuple[float, float]] = {}
+async def fullest_ratios(store: RunStore, crew: Crew) -> Mapping[str, tuple[float, float]]:
+    """Return by budget how full its fullest pot is, and the USD that are reserved in all.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    if not crew.budgets:
+        return {}
+    # agents with limits of their own share a budget's name: each has its pot
+    pots = await present_pots(store, crew, limit=len(crew.agents) + 1)
+    ratios: dict[str, float] = {}
     for one in pots:
-        ratio, reserved = found.get(one.pot.budget.name, (0.0, 0.0))
-        usd = one.state.held_nanos / NANOS
-        found[one.pot.budget.name] = max(ratio, one.used), reserved + usd
-    return found
+        name = one.pot.budget.name
+        ratios[name] = max(ratios.get(name, 0.0), one.used)
+    periods = [period_of(one.per, store.now(), crew.zone)[0] for one in crew.budgets]
+    held = await store.budgets.held(list(ratios), periods)
+    return {name: (ratio, held.get(name, 0) / NANOS) for name, ratio in ratios.items()}

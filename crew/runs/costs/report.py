@@ -33,6 +33,11 @@ class CostReport:
         return {"rows": rows, "total": _amounts(self.total)}
 
 
+def no_costs(by: Sequence[CostKey]) -> CostReport:
+    """Return the sums of no calls."""
+    return CostReport(by, (), _total(()))
+
+
 async def cost_report(
     store: RunStore,
     by: Sequence[CostKey],
@@ -49,7 +54,7 @@ async def cost_report(
         store: has them.
         by: how they are grouped.
         zone: in which days begin.
-        since: not longer ago; None: from the beginning.
+        since: not longer ago; None: from the beginning. Of whole days: since the first one began.
         caller: only of this token, or for this user.
         top: so many rows; the total is of all.
         prices: count by these, in place of the prices of then.
@@ -60,8 +65,8 @@ async def cost_report(
     wanted = CostQuery(tuple(by), caller=caller, limit=top)
     if since is not None:
         first = store.now() - since
-        day = first.astimezone(zone).date().isoformat()
-        wanted = replace(wanted, since=rfc3339(first), since_day=day)
+        day, is_exact = first.astimezone(zone).date().isoformat(), bool(since % timedelta(days=1))
+        wanted = replace(wanted, since=rfc3339(first), since_day=day, is_exact=is_exact)
     if prices is None:
         rows = await store.costs.sums(wanted)
         # of the same calls: those of a moment, or of whole days

@@ -13,20 +13,17 @@ from crew.config.crew_files import CrewFiles
 from crew.crew import check
 from crew.journal.records.spent.costs import CostKey
 from crew.journal.store import RunStore
-from crew.runs.costs.report import CostReport, PriceList, cost_report
+from crew.runs.costs.report import CostReport, PriceList, cost_report, no_costs
 from server.cli.opening import open_to_look
 
 
 def costs_here(
     folder: Path, keys: Sequence[CostKey], since: timedelta | None, top: int, *, reprice: bool
-) -> dict[str, Any] | None:
-    """Return what the API gives for a folder's runs; None: nothing is kept.
-
-    `reprice`: by today's prices.
-    """
+) -> dict[str, Any]:
+    """Return what the API gives for a folder's runs; `reprice`: by today's prices."""
     store = open_to_look(folder)
     if store is None:
-        return None
+        return no_costs(keys).document()
     files = check(folder, imports=False).files
     report = asyncio.run(_look(store, keys, _zone(files), since, top, _list(files, reprice)))
     return report.document()

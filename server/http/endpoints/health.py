@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.errors import StoreError
-from crew.runs.costs.pots import fullest, present_pots
+from crew.runs.costs.pots import fullest_ratios
 from server.http.endpoints.description import failure_of
 from server.http.errors import RETRY_AFTER
 from server.http.parameters import parse_parameters
@@ -84,8 +84,8 @@ async def metrics(request: Request) -> Response:
     with contextlib.suppress(StoreError, TimeoutError):
         async with asyncio.timeout(ASK_SECONDS):
             numbers.set_chores(await runs.store.chores.counts())
-            pots = await present_pots(runs.store, runs.crew) if runs.crew.budgets else ()
-            numbers.set_budgets(fullest(pots), recipe.budget_refusals)
+            pots = await fullest_ratios(runs.store, runs.crew)
+            numbers.set_budgets(pots, recipe.budget_refusals)
             numbers.pauses.set(await runs.store.count("paused"))
             waiting = runs.slots.waiting()
             if runs.queue is not None:

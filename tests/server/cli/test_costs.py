@@ -51,6 +51,8 @@ async def played(folder: Path, *agents: dict[str, Any]) -> None:
 
 def test_what_was_spent(tmp_path: Path):
     assert "no model was called yet" in crew("costs", tmp_path).stderr
+    nothing = json.loads(crew("costs", tmp_path, "--json").stdout)
+    assert (nothing["rows"], nothing["total"]["calls"]) == ([], 0)
     asyncio.run(played(tmp_path, {}, {}, {"model": "nix"}))
     table = crew("costs", tmp_path)
     lines = table.stdout.splitlines()

@@ -1,6 +1,7 @@
 """`crew why`, as a person uses it, and its endpoint."""
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -209,12 +210,42 @@ def test_tools_and_approvals(tmp_path: Path):
     tool, approval = step_with(steps, "a calls pay")["decided"]
     assert (tool["source"], approval["rule"]) == (pay, "approval")
     assert approval["because"].startswith("by ")
+    assert "each call of it is asked about" in approval["because"]
+    assert approval["source"] == pay
+    (decision,) = step_with(steps, "goes on: a person has answered")["decided"]
+    assert decision["because"].startswith("approve pay of a, by ")
     ended = step_with(steps, "fall ends: error")
     (why,) = ended["decided"]
     assert why["source"] == line_of(tmp_path, "fall:", "tools.yaml")
     assert "it is down" in why["because"]
     assert ended["facts"]["attempts"] == 2
     assert "it is down" in ended["facts"]["failed"][0]["error"]
+
+
+def test_the_condition_of_an_approval(tmp_path: Path):
+    """Which of several has held, its line, and who has decided when."""
+    when = [{"to": ["eve"]}, {"amount": {"above": 100, "below": 1000}, "to": {"not": "eve"}}]
+    tools = {
+        "pay": {
+            "kind": "python",
+            "function": "acts.py:pay_much",
+            "requires_approval": {"when": when},
+        }
+    }
+    (tmp_path / "acts.py").write_text("def pay_much(to: str, amount: int): pass\n")
+    call = {"tool": "pay", "arguments": {"to": "bob", "amount": "500"}}
+    rules = [{"turn": 1, "calls": [call]}, {"say": "done"}]
+    write_crew(tmp_path, {"a": {"tools": ["pay"]}}, rules, tools)
+    assert crew("run", tmp_path, "go").returncode == 3
+    assert crew("run", tmp_path, "no, it is too much", "--answer", "last").returncode == 0
+    steps = steps_of(tmp_path, "last")
+    (asked,) = step_with(steps, "waits for a person's decision")["decided"]
+    text = "pay of a, since amount is above 100 and is below 1000 and to is not eve"
+    assert asked["because"] == text
+    assert asked["source"] == line_of(tmp_path, "amount:", "tools.yaml")
+    (decision,) = step_with(steps, "goes on: a person has answered")["decided"]
+    assert decision["because"].startswith('deny pay of a: "it is too much", by ')
+    assert re.search(r" at \d{4}-\d\d-\d\dT", decision["because"])
 
 
 def test_over_http(tmp_path: Path):

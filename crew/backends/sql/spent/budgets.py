@@ -11,7 +11,7 @@ from crew.backends.sql.spent.costs import insert_calls
 from crew.backends.sql.statements import insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.rows import IdempotencyRecord, Notice
-from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved
+from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved, Share
 from crew.journal.records.spent.costs import CallRow
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
@@ -27,12 +27,23 @@ UPDATE crew_pots SET held_nanos = held_nanos + $4, held_tokens = held_tokens + $
 """)  # noqa: S608 # ours
 RESERVATION = "id, budget, value, period, run_id, nanos, tokens, until, call"
 POTS = sql(f"SELECT {STATE} FROM crew_pots WHERE budget = ANY($1) ORDER BY budget, value, period")  # noqa: S608 # ours
-# what has ended spends nothing more
-PRESENT = sql(f"""
-SELECT {STATE} FROM crew_pots WHERE budget = ANY($1) AND period = ANY($2) AND NOT EXISTS (
-    SELECT 1 FROM crew_runs WHERE run_id = value AND status NOT IN ('running', 'paused')
-) ORDER BY budget, value, period
+POTS_OF = sql(f"""
+SELECT {STATE} FROM crew_pots WHERE budget = ANY($1) AND value = $2 ORDER BY budget, value, period
 """)  # noqa: S608 # ours
+# what has ended spends nothing more
+FULLEST = sql(f"""
+SELECT {STATE} FROM crew_pots WHERE budget = $1 AND period = $2 AND NOT EXISTS (
+    SELECT 1 FROM crew_runs WHERE run_id = value AND status NOT IN ('running', 'paused')
+) ORDER BY greatest(
+    coalesce(1.0 * nanos / nullif($3::bigint + more_nanos, 0), 0),
+    coalesce(1.0 * tokens / nullif($4::bigint + more_tokens, 0), 0),
+    coalesce(1.0 * calls / nullif($5::bigint, 0), 0)
+) DESC, value LIMIT $6
+""")  # noqa: S608 # ours
+HELD = sql("""
+SELECT budget, sum(held_nanos)::bigint FROM crew_pots
+WHERE budget = ANY($1) AND period = ANY($2) AND held_calls > 0 GROUP BY budget
+""")
 POT = sql(f"SELECT {STATE} FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
 ADD = sql(f"""
 UPDATE crew_pots SET more_nanos = more_nanos + $4, more_tokens = more_tokens + $5 WHERE {KEY}
@@ -59,15 +70,24 @@ class SqlBudgets:
         """See BudgetLog; this is for a database with one writer."""
         return await self._database.transact(lambda: _reserve(wanted), brief=True)
 
-    async def pots(
-        self, budgets: Sequence[str], periods: Sequence[str] | None = None
-    ) -> list[PotState]:
+    async def pots(self, budgets: Sequence[str], value: str | None = None) -> list[PotState]:
         """See BudgetLog."""
-        if periods is None:
+        if value is None:
             found = await self._database.fetch(POTS, list(budgets))
         else:
-            found = await self._database.fetch(PRESENT, list(budgets), list(periods))
+            found = await self._database.fetch(POTS_OF, list(budgets), value)
         return [pot_state(row) for row in found]
+
+    async def fullest(self, like: Share, limit: int) -> list[PotState]:
+        """See BudgetLog."""
+        key, most = like.key, (like.max_nanos, like.max_tokens, like.max_calls)
+        found = await self._database.fetch(FULLEST, key.budget, key.period, *most, limit)
+        return [pot_state(row) for row in found]
+
+    async def held(self, budgets: Sequence[str], periods: Sequence[str]) -> dict[str, int]:
+        """See BudgetLog."""
+        found = await self._database.fetch(HELD, list(budgets), list(periods))
+        return {str(budget): int(nanos) for budget, nanos in found}
 
     async def pot(self, key: PotKey) -> PotState | None:
         """See BudgetLog."""

@@ -56,6 +56,17 @@ class Share:
         """Money and tokens for which there must be room."""
         return (1, 1) if self.is_lenient else (self.nanos, self.tokens)
 
+    def used_thousandths(self, pot: PotState) -> float:
+        """Return the largest part of its limits that is used of a pot, in thousandths."""
+        parts = [0.0]
+        if self.max_nanos is not None:
+            parts.append(1000 * pot.nanos / (self.max_nanos + pot.more_nanos))
+        if self.max_tokens is not None:
+            parts.append(1000 * pot.tokens / (self.max_tokens + pot.more_tokens))
+        if self.max_calls is not None:
+            parts.append(1000 * pot.calls / self.max_calls)
+        return max(parts)
+
     def fits(self, pot: PotState, *, held: bool = True) -> bool:
         """Return whether there is room for it; `held`: beside what others have reserved."""
         others = (pot.held_nanos, pot.held_tokens, pot.held_calls) if held else (0, 0, 0)
@@ -124,15 +135,21 @@ class BudgetLog(Protocol):
         """Reserve in all pots, or in none where one has no room."""
         ...
 
-    async def pots(
-        self, budgets: Sequence[str], periods: Sequence[str] | None = None
-    ) -> list[PotState]:
-        """Return the pots of some budgets.
+    async def pots(self, budgets: Sequence[str], value: str | None = None) -> list[PotState]:
+        """Return the pots of some budgets; `value`: only with this one, else all that are kept."""
+        ...
+
+    async def fullest(self, like: Share, limit: int) -> list[PotState]:
+        """Return the fullest pots of a budget, of no run that has ended.
 
         Args:
-            budgets: their names.
-            periods: only of these, and of no run that has ended; None: all that are kept.
+            like: has the budget, the period and the limits; its value is not looked at.
+            limit: so many at most.
         """
+        ...
+
+    async def held(self, budgets: Sequence[str], periods: Sequence[str]) -> dict[str, int]:
+        """Return the nano-dollars that are reserved in all pots of budgets, of some periods."""
         ...
 
     async def pot(self, key: PotKey) -> PotState | None:

@@ -71,6 +71,8 @@ class CostQuery:
     # the first time, as RFC 3339, and its day in the crew's time zone; "": from the beginning
     since: str = ""
     since_day: str = ""
+    # since the first time itself, not since its day began
+    is_exact: bool = False
     # only of this token, or for this user; None: of all
     caller: str | None = None
     # the dearest so many
@@ -79,7 +81,7 @@ class CostQuery:
     @property
     def reads_calls(self) -> bool:
         """Whether the calls themselves are read, and not their sums by day."""
-        return not OF_CALLS.isdisjoint(self.by)
+        return self.is_exact or not OF_CALLS.isdisjoint(self.by)
 
 
 @dataclass(frozen=True, slots=True)

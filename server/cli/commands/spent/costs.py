@@ -41,7 +41,7 @@ def costs(
 ) -> None:
     """Show what calls of models have cost, the dearest first.
 
-    Sums are kept for 400 days; by run, conversation and hour for 90.
+    Sums are kept for 400 days; by run, conversation and hour, and since some hours, for 90.
 
     Example: [bold]crew costs examples/it-support --by day --since 7d[/]
     """
@@ -64,11 +64,6 @@ def costs(
         return
     local = importlib.import_module("server.cli.local.costs")
     document = local.costs_here(folder or HERE, keys, length, top, reprice=reprice)
-    if document is None:
-        if as_document:
-            print('{"rows": [], "total": null}')
-        say_none(NONE, as_document=as_document or as_csv)
-        return
     _print(document, keys, as_document, as_csv)
 
 

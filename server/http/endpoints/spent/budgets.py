@@ -18,15 +18,18 @@ ONLY = "-"
 
 
 async def show_budgets(request: Request) -> Response:
-    """Answer GET /api/crew/budgets: the pots of the present periods, the fullest first.
+    """Answer GET /api/crew/budgets: the fullest pots of the present periods, the fullest first.
 
     Without the scope `admin`, only pots of the caller's own user and token.
     """
     parse_parameters(request)
     services, caller = services_of(request), caller_of(request)
-    pots = await present_pots(services.runs.store, services.runs.crew)
-    if "admin" not in caller.scopes:
-        pots = [one for one in pots if _is_of(one, caller.owner)]
+    store, crew = services.runs.store, services.runs.crew
+    if "admin" in caller.scopes:
+        pots = await present_pots(store, crew)
+    else:
+        found = await present_pots(store, crew, caller.owner)
+        pots = [one for one in found if _is_of(one, caller.owner)]
     return JsonResponse({"budgets": [one.document() for one in pots]})
 
 
@@ -43,7 +46,7 @@ async def add_to_budget(request: Request) -> Response:
     body = await parse_body(request, services.settings, PotBody)
     name, value = request.path_params["name"], request.path_params["pot"]
     store, crew = services.runs.store, services.runs.crew
-    for one in await present_pots(store, crew):
+    for one in await present_pots(store, crew, "" if value == ONLY else value):
         key, is_only = one.state.key, one.pot.budget.scope == "crew"
         if (key.budget, key.value or ONLY if is_only else key.value) == (name, value):
             nanos, tokens, limits = nanos_of(body.add_usd), body.add_tokens, one.pot.budget.limits
@@ -55,7 +58,7 @@ async def add_to_budget(request: Request) -> Response:
             await store.budgets.add(key, one.pot.resets_at, nanos, tokens)
             more = f"{body.add_usd:g} USD, {tokens} tokens"
             await services.auditor.record(request, "budget", detail=f"{name}/{value}: {more}")
-            pots = await present_pots(store, crew)
+            pots = await present_pots(store, crew, key.value)
             (now,) = (pot for pot in pots if pot.state.key == key)
             return JsonResponse(now.document())
     raise HttpProblem(404, "there is no such pot in the present period")
