@@ -77,6 +77,13 @@ class ServerSettings:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
+    def base_for(self, request_base: str) -> str:
+        """Return what addresses begin with that a client is given.
+
+        `request_base`: by which address it has called.
+        """
+        return (self.public_url or request_base).rstrip("/")
+
     @classmethod
     def read(
         cls, environment: Mapping[str, str], host: str, port: int, *, terminal: bool = False

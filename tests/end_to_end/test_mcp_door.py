@@ -73,10 +73,14 @@ async def test_a_model_never_approves(tmp_path: Path):
     """A client without forms gets the question; words do not decide; its person may, elsewhere."""
     with serving(crew_at(tmp_path)) as server:
         async with connected(server.url) as one:
-            told = (await one.call_tool(ASK, {"query": "pay bob"})).structured_content
+            result = await one.call_tool(ASK, {"query": "pay bob"})
+            told = result.structured_content
             assert told is not None
             assert told["status"] == "paused"
             assert told["calls"][0]["tool"] == "pay"
+            page = f"{server.url}/runs/{told['run_id']}"
+            said = f"The run is paused until a person decides: {page}"
+            assert result.content[0].text.endswith(said)  # type: ignore[union-attr]
             reply = {"run_id": told["run_id"], "pause": told["pause"], "text": "approve"}
             refused = await one.call_tool(REPLY, reply)
             assert refused.is_error

@@ -51,6 +51,7 @@ def test_the_ai_sdk(tmp_path: Path):
     assert found["errors"] == []
     assert found["text"] == "It is done: paid bob"
     assert found["tools"] == [["pay", "output-available", "paid bob"]]
+    assert found["anew"] == [["pay", "output-available"]]
     assert (found["messages"], found["asked"], found["status"]) == (2, 1, "ready")
     assert paid(tmp_path) == ["bob"]
 

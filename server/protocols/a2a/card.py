@@ -31,8 +31,7 @@ def card_of(request: Request) -> dict[str, Any]:
     """Return the crew's card."""
     crew = services_of(request).runs.crew
     settings: ServerSettings = request.app.state.settings
-    base = settings.public_url or str(request.base_url)
-    base = base.rstrip("/")
+    base = settings.base_for(str(request.base_url))
     entry = crew.agents.get(crew.entry_point)
     role = entry.role if entry is not None else crew.name
     text = crew.config.description or role

@@ -37,6 +37,8 @@ class AiFold:
         self._held_text = ""
         self._pause: RunEvent | None = None
         self._calls: dict[tuple[Speaker, str], str] = {}
+        # by their names: the chunks of the calls without a result
+        self._open: dict[str, dict[str, Any] | None] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
@@ -63,7 +65,7 @@ class AiFold:
         who = event.speaker
         match event.type:
             case "start":
-                return [self._start(event)]
+                return self._start(event)
             case "agent_start" if not is_part(who):
                 return self._begin_step()
             case "agent_start":
@@ -96,15 +98,18 @@ class AiFold:
             case _:
                 return [*self._release(), self._data(event)]
 
-    def _start(self, event: RunEvent) -> dict[str, Any]:
+    def _start(self, event: RunEvent) -> list[dict[str, Any] | None]:
         if self._pause is not None and not self._was_asked:
             # behind the person's words, which are a message of their own
             self._message = f"{self.run_id}:{event.seq}"
+        # who resumes the stream of a page that was loaded anew has no part of these calls
+        still_open = list(self._open.values()) if self._was_asked else []
         self._was_asked = False
         self._held = self._pause = None
         known = {"run_id": self.run_id, "crew": event.metadata["crew"]}
         metadata = {"crew": known}
-        return {"type": "start", "messageId": self._message, "messageMetadata": metadata}
+        begun = {"type": "start", "messageId": self._message, "messageMetadata": metadata}
+        return [begun, *still_open]
 
     def _begin_step(self) -> list[dict[str, Any] | None]:
         if self._in_step:
@@ -170,7 +175,9 @@ class AiFold:
             self._calls[who, one["call_id"]] = name
             call = {"toolCallId": name, "toolName": one["tool"], "input": one["arguments"]}
             known = {"dynamic": True, "providerExecuted": True}
-            made.append({"type": "tool-input-available", **call, **known})
+            chunk = {"type": "tool-input-available", **call, **known}
+            self._open[name] = chunk
+            made.append(chunk)
         return made
 
     def _end_call(self, event: RunEvent) -> list[dict[str, Any] | None]:
@@ -178,6 +185,7 @@ class AiFold:
         name = self._calls.get((event.speaker, data["call_id"]))
         if name is None:
             return []
+        self._open.pop(name, None)
         known = {"toolCallId": name, "dynamic": True, "providerExecuted": True}
         match data["status"]:
             case "success":

@@ -18,6 +18,7 @@ from server.protocols.answers import resume_with
 from server.protocols.clients import ClientWords, start_from
 from server.protocols.mcp.calling import CallRefused, CrewAccess
 from server.protocols.mcp.serving import Context, mcp_server
+from server.settings import ServerSettings
 from server.tokens import Caller
 
 
@@ -80,6 +81,11 @@ class RequestAccess:
         with suppress(CrewError):
             await services.runs.cancel(run_id, self.request.state.request_id)
             await services.auditor.record(self.request, "cancel", run_id)
+
+    def answer_place(self, run_id: str) -> str:
+        """Return the address of the run's page."""
+        settings: ServerSettings = self.request.app.state.settings
+        return f"{settings.base_for(str(self.request.base_url))}/runs/{run_id}"
 
     def listen(self, run_id: str) -> AbstractContextManager[Any]:
         """Listen to a run."""

@@ -68,6 +68,10 @@ class CrewAccess(Protocol):
         """Listen to a run that is needed for so long."""
         ...
 
+    def answer_place(self, run_id: str) -> str:
+        """Return where a person answers a paused run: an address, or a command."""
+        ...
+
 
 class CrewCall:
     """One call."""
@@ -114,9 +118,8 @@ class CrewCall:
         if not questions or questions[0].seq != given["pause"]:
             raise CallRefused("the run does not wait in this pause")
         if questions[0].is_about_call:
-            raise CallRefused(
-                "a person decides about this: in the console, or with `crew run --answer`"
-            )
+            place = self.access.answer_place(given["run_id"])
+            raise CallRefused(f"a person decides about this: {place}")
         words = answer_in_words(given["text"], given["pause"], self.access.caller, deltas=False)
         return await self._wait(*await self.access.answer(given["run_id"], words))
 
@@ -136,18 +139,23 @@ class CrewCall:
 
     async def _look(self, run_id: str) -> ResultFold:
         row, runs = await self.access.row(run_id), self.access.runs
-        fold = ResultFold(row.run_id, speech_of(runs.crew))
+        fold = self._fold(row.run_id)
         async with aclosing(runs.stored(row.run_id)) as events:
             async for event in events:
                 fold.add(event)
         return fold
+
+    def _fold(self, run_id: str) -> ResultFold:
+        crew = self.access.runs.crew
+        reply = f"{asking_tool(crew)}_reply"
+        return ResultFold(run_id, speech_of(crew), self.access.answer_place(run_id), reply)
 
     async def _wait(
         self, run_id: str, before: int, *, is_own: bool = False
     ) -> CallToolResult | InputRequiredResult:
         """Wait for the end of a segment; `is_own`: a client that leaves ends the run."""
         runs = self.access.runs
-        fold, steps = ResultFold(run_id, speech_of(runs.crew)), 0
+        fold, steps = self._fold(run_id), 0
         try:
             with self.access.listen(run_id):
                 async with aclosing(runs.follow(run_id, 0)) as events:

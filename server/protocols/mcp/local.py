@@ -1,5 +1,6 @@
 """The crew for a program on this machine that starts it (`crew mcp`): JSON-RPC over its pipes."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -82,6 +83,11 @@ class LocalAccess:
         """End a run that the caller has started."""
         with suppress(CrewError):
             await self._runs.cancel(run_id)
+
+    def answer_place(self, run_id: str) -> str:
+        """Return the command by which the person answers."""
+        folder = shlex.quote(str(self._runs.crew.sources.folder))
+        return f"crew run {folder} ANSWER --answer {run_id}"
 
     @contextmanager
     def listen(self, run_id: str) -> Iterator[None]:

@@ -17,8 +17,16 @@ SILENT = frozenset({"context", "compacted"})
 class ResultFold:
     """Makes progress of a run's events, and keeps what it comes to."""
 
-    def __init__(self, run_id: str, speech: Speech) -> None:
-        self.run_id, self.speech = run_id, speech
+    def __init__(self, run_id: str, speech: Speech, place: str, reply: str) -> None:
+        """Of a run.
+
+        Args:
+            run_id: the run.
+            speech: has its words.
+            place: where a person answers its pauses.
+            reply: the tool that answers questions in words.
+        """
+        self.run_id, self.speech, self.place, self.reply = run_id, speech, place, reply
         # of the pause that it waits in
         self.questions: list[PauseCall] = []
         self.text = ""
@@ -80,9 +88,15 @@ class ResultFold:
         if data["reason"] == "paused" and self._pause is not None:
             self.questions = pause_calls(self.run_id, self._pause, text)
             question = question_of(self.questions)
-            self.text = say_question(text, self.questions)
+            self.text = f"{say_question(text, self.questions)}\n\n{self._how()}"
             calls = [one.document() for one in self.questions if one.is_about_call]
             self.document |= {"pause": self._pause.seq, "question": question, "calls": calls}
+
+    def _how(self) -> str:
+        """Return that the run is paused, and where it is answered."""
+        if self.questions[0].is_about_call:
+            return f"The run is paused until a person decides: {self.place}"
+        return f"The run is paused: {self.reply} answers it, or a person: {self.place}"
 
     def result(self) -> CallToolResult:
         """Return what the run has come to."""
