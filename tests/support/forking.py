@@ -113,8 +113,9 @@ def _forking() -> "tuple[socket.socket, subprocess.Popen[bytes]]":
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.forking", str(its.fileno())],
             pass_fds=[its.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            # as what cannot be sought in: a command's may be a socket
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[2],
             env=unmeasured,
             # what ends the processes of a test is not for it

@@ -267,7 +267,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [one for key, inner in pairs for one in [(*path, key), *places(inner, (*path, key))]]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(name=st.sampled_from(sorted(SAMPLES)), data=st.data())
 def test_odd_files_make_valid_crews_or_say_why(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject

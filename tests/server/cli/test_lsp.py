@@ -1,5 +1,6 @@
-"""`crew lsp`, as an editor sees it: pygls's own client, over pipes."""
+"""`crew lsp`, as an editor sees it: pygls's own client."""
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,8 @@ from pygls.lsp.client import LanguageClient
 
 from crew.crew import check
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, clean_environment
+from tests.support.forking import ForkedProcess
+from tests.support.processes import clean_environment
 
 SECONDS = 60.0
 CREW: dict[str, Any] = {
@@ -46,6 +48,28 @@ class Editor(LanguageClient):
         def published(given: lsp.PublishDiagnosticsParams) -> None:
             self.problems[given.uri.rpartition("/")[2]] = list(given.diagnostics)
             self.news.set()
+
+    async def begin(self, *options: str) -> None:
+        """Start `crew lsp`; editors give it pipes, which one that is forked has as a socket."""
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            await self.start_tcp(*listener.getsockname())
+            its, _ = listener.accept()
+        self.process = self._forked(its, ["lsp", *options])
+
+    def _forked(self, its: socket.socket, words: list[str]) -> ForkedProcess:
+        files = its.makefile("r"), its.makefile("w"), (self.folder / "lsp.log").open("w")
+        try:
+            return ForkedProcess(words, Path.cwd(), clean_environment(), *files)
+        finally:
+            for one in (its, *files):
+                one.close()
+
+    async def end(self) -> None:
+        """Close the editor; the process ends."""
+        await self.shutdown_async(None)
+        self.exit(None)
+        assert await anyio.to_thread.run_sync(self.process.wait, SECONDS) == 0
+        await self.stop()  # type: ignore[no-untyped-call]
 
     def uri(self, name: str) -> str:
         return (self.folder / name).as_uri()
@@ -97,15 +121,13 @@ async def editing(tmp_path: Path, capabilities: lsp.ClientCapabilities) -> Async
     folder = write_crew(tmp_path / "crew", AGENTS, RULES, TOOLS, **CREW)
     (folder / "trap.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n")
     editor = Editor(folder)
-    await editor.start_io(str(BIN / "crew"), "lsp", env=clean_environment())
+    await editor.begin()
     await editor.initialize_async(
         lsp.InitializeParams(capabilities, process_id=None, root_uri=folder.as_uri())
     )
     editor.initialized(lsp.InitializedParams())
     yield editor
-    await editor.shutdown_async(None)
-    editor.exit(None)
-    await editor.stop()  # type: ignore[no-untyped-call]
+    await editor.end()
     assert not (tmp_path / "sprung").exists(), "nothing of the folder is run"
 
 

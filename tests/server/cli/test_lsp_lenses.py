@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 
 from tests.server.cli.test_lsp import SECONDS, Editor
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, clean_environment, client, serving
+from tests.support.processes import client, serving
 
 ROUTING = {"signals": {"desk": [{"signal": "[OUT]", "target": "closer"}]}}
 REHEARSALS = """
@@ -42,7 +42,7 @@ def crew(folder: Path) -> Path:
 async def opened(folder: Path, *options: str, **allowed: bool) -> AsyncIterator[Editor]:
     """An editor with the files of the crew's agents open, and what it allows."""
     editor = Editor(folder)
-    await editor.start_io(str(BIN / "crew"), "lsp", *options, env=clean_environment())
+    await editor.begin(*options)
     refreshes = lsp.CodeLensWorkspaceClientCapabilities(refresh_support=True)
     capabilities = lsp.ClientCapabilities(
         workspace=lsp.WorkspaceClientCapabilities(code_lens=refreshes)
@@ -57,9 +57,7 @@ async def opened(folder: Path, *options: str, **allowed: bool) -> AsyncIterator[
     for name in ("agents/desk.yaml", "agents/closer.yaml"):
         editor.open(name)
     yield editor
-    await editor.shutdown_async(None)
-    editor.exit(None)
-    await editor.stop()  # type: ignore[no-untyped-call]
+    await editor.end()
 
 
 async def titles(editor: Editor, name: str) -> list[str]:
