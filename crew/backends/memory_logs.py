@@ -7,6 +7,7 @@ from itertools import islice
 
 from crew.journal.records.audit import ALL_ENTRIES, AuditEntry, AuditFilter
 from crew.journal.records.grants import Grant
+from crew.journal.records.notices import ChannelNews, ChannelState
 from crew.journal.records.rows import Notice, RunRow
 from crew.journal.records.schedules import ScheduleState
 from crew.journal.records.viewers import Viewer
@@ -110,6 +111,7 @@ class MemoryOutbox:
 
     def __init__(self) -> None:
         self._notices: dict[str, Notice] = {}
+        self._channels: dict[str, ChannelState] = {}
         # when each is due, and how often it was taken
         self._due: dict[str, tuple[str, int]] = {}
 
@@ -138,22 +140,39 @@ class MemoryOutbox:
             self._due[key] = (until, self._due[key][1] + 1)
         return [(self._notices[key], self._due[key][1]) for key in found[:limit]]
 
-    async def postpone(self, notice_id: str, until: str) -> None:
+    async def postpone(self, notice_id: str, until: str, news: ChannelNews) -> None:
         """See Outbox."""
+        self._note(news)
         if notice_id in self._due:
             self._due[notice_id] = (until, self._due[notice_id][1])
 
-    async def finish(self, notice_id: str) -> None:
+    async def finish(self, notice_id: str, news: ChannelNews) -> None:
         """See Outbox."""
-        self._notices.pop(notice_id, None)
-        self._due.pop(notice_id, None)
+        self._note(news)
+        self._drop(notice_id)
+
+    async def channels(self) -> dict[str, ChannelState]:
+        """See Outbox."""
+        found = dict(self._channels)
+        for one in sorted(self._notices.values(), key=lambda one: one.at):
+            state = found.get(one.channel, ChannelState())
+            since = state.waiting_since or one.at
+            found[one.channel] = replace(state, waiting=state.waiting + 1, waiting_since=since)
+        return found
 
     async def purge(self, before: str) -> int:
         """See Outbox."""
         old = [one.id for one in self._notices.values() if one.at < before]
         for key in old:
-            await self.finish(key)
+            self._drop(key)
         return len(old)
+
+    def _note(self, news: ChannelNews) -> None:
+        self._channels[news.channel] = self._channels.get(news.channel, ChannelState()).after(news)
+
+    def _drop(self, notice_id: str) -> None:
+        self._notices.pop(notice_id, None)
+        self._due.pop(notice_id, None)
 
 
 class MemorySchedules:

@@ -53,6 +53,21 @@ class UnknownRun(CrewError):
         super().__init__(f"there is no run {run_id}")
 
 
+class UnknownSchedule(CrewError):
+    """There is no such schedule."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no schedule {name[:80]!r}; crew.yaml has them under schedules")
+
+
+class ScheduleBusy(CrewError):
+    """The last run of a schedule has not ended."""
+
+    def __init__(self, name: str, run_id: str) -> None:
+        super().__init__(f"run {run_id} of schedule {name} has not ended; wait for it, or end it")
+        self.run_id = run_id
+
+
 class UnknownAgent(CrewError):
     """There is no such agent."""
 

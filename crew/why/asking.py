@@ -1,4 +1,4 @@
-"""Which rule has a person decide on a call, and what the person has decided."""
+"""Which rule needs a person for a call, and what the person has decided."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -17,31 +17,31 @@ from tools.errors import ToolError
 from tools.schemas.schema import JsonSchema
 
 
-def asking_rule(asked: PendingCall, kind: str, places: FilePlaces | None) -> Ruling:
-    """Return why a person is asked about a call.
+def asking_rule(one: PendingCall, kind: str, places: FilePlaces | None) -> Ruling:
+    """Return why a call needs a person's decision.
 
     Args:
-        asked: the call.
+        one: the call.
         kind: of the question.
         places: in the files of the run's revision; None: they are no longer kept.
     """
-    call = f"{asked.call.tool} of {asked.agent_id}"
-    source = places.tool(asked.call.tool) if places is not None else None
+    call = f"{one.call.tool} of {one.agent_id}"
+    source = places.tool(one.call.tool) if places is not None else None
     if kind != "approval":
         text = f"{call}: it had begun when its process ended" if kind == "unknown_outcome" else call
         return Ruling(kind, True, text, source)
-    if asked.untrusted:
-        text = f"{call}: the run has read text of others, from {', '.join(asked.untrusted)}"
-        at = places.taint_rule(asked.agent_id) if places is not None else None
+    if one.untrusted:
+        text = f"{call}: the run has read text of others, from {', '.join(one.untrusted)}"
+        at = places.taint_rule(one.agent_id) if places is not None else None
         return Ruling(kind, True, text, at or source)
-    rule = places.approval(asked.call.tool) if places is not None else None
+    rule = places.approval(one.call.tool) if places is not None else None
     if rule is None or places is None:
         return Ruling(kind, True, call, source)
-    given = _readings(asked)
-    for place in rule.asking(given, asked.schema):
+    given = _readings(one)
+    for place in rule.asking(given, one.schema):
         conditions = rule.when[place]
-        text = " and ".join(_words(name, one) for name, one in conditions.items())
-        at = places.approval_line(asked.call.tool, _path(rule, place, conditions))
+        text = " and ".join(_words(name, condition) for name, condition in conditions.items())
+        at = places.approval_line(one.call.tool, _path(rule, place, conditions))
         return Ruling(kind, True, f"{call}, since {text}", at or source)
     text = f"{call}: each call of it is asked about"
     return Ruling(kind, True, text, source)

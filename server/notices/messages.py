@@ -6,6 +6,7 @@ import hmac
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from email.message import EmailMessage
 from urllib.parse import quote, urlsplit
 
@@ -15,6 +16,7 @@ from pydantic_core import to_json
 from crew.config.keys.notify import EmailChannel, NtfyChannel, SlackChannel, WebhookChannel
 from crew.journal.call_text import shorten
 from crew.journal.records.rows import Notice
+from tools.clock import rfc3339
 from tools.text.texts import visible
 
 TITLES = {
@@ -41,6 +43,25 @@ class Post:
     url: str
     headers: Mapping[str, str]
     body: bytes
+
+
+def test_notice(crew: str, channel: str, now: datetime) -> Notice:
+    """Return a message that tries a channel; another one each time."""
+    return Notice(
+        # a receiver may drop what it has had
+        f"test:{now.timestamp():.3f}:{channel}",
+        channel,
+        "test",
+        rfc3339(now),
+        crew,
+        "test",
+        0,
+        "completed",
+        None,
+        None,
+        "Can this channel be told?",
+        "This is what it is told of runs.",
+    )
 
 
 def post_of(

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from crew.config.keys.notify import ChannelConfig
 from crew.journal.errors import StoreError
+from crew.journal.records.notices import ChannelNews, Outcome
 from crew.journal.records.rows import Notice
 from crew.runs.runs import Runs
 from server.notices.delivery import Delivery, NotDelivered, delivery
@@ -82,7 +83,7 @@ class NoticeSender:
         try:
             await channels.deliver(channel, notice)
             self.count(notice.channel, "sent")
-            await outbox.finish(notice.id)
+            await outbox.finish(notice.id, self._news(notice, "sent"))
         except NotDelivered as error:
             with contextlib.suppress(StoreError):
                 await self._try_again(channel, notice, tries, error)
@@ -104,10 +105,17 @@ class NoticeSender:
             self.count(notice.channel, "given_up")
             text = "notify %s (%s) is not told of %s, given up after %g hours: %s"
             log.error(text, *said, GIVE_UP_HOURS, error, extra={"run_id": notice.run_id})
-            await store.outbox.finish(notice.id)
+            await store.outbox.finish(notice.id, self._news(notice, "given_up", error))
             return
         self.count(notice.channel, "failed")
         if tries == 1:
             text = "notify %s (%s) is not told of %s yet: %s"
             log.warning(text, *said, error, extra={"run_id": notice.run_id})
-        await store.outbox.postpone(notice.id, rfc3339(due))
+        await store.outbox.postpone(notice.id, rfc3339(due), self._news(notice, "failed", error))
+
+    def _news(
+        self, notice: Notice, outcome: Outcome, error: NotDelivered | None = None
+    ) -> ChannelNews:
+        """Return what came of a try, for the store."""
+        now = rfc3339(self.runs.store.now())
+        return ChannelNews(notice.channel, now, outcome, str(error) if error else "")

@@ -22,7 +22,7 @@ TURN_LIMITS = (*get_args(LimitName), "same_calls")
 PLAN_OUTCOMES = ("done", "partial", "failed")
 OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
 DOCUMENT_OUTCOMES = ("read", "failed")
-SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
+SCHEDULE_OUTCOMES = ("started", "skipped", "missed", "paused")
 ITEM_OPS = tuple(one for one in get_args(MemoryOp) if one != "edited")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 

@@ -17,6 +17,7 @@ from crew.backends.conformance.samples import (
 from crew.journal.records.audit import AuditEntry, AuditFilter
 from crew.journal.records.cluster import Written
 from crew.journal.records.grants import Grant
+from crew.journal.records.notices import ChannelNews, ChannelState
 from crew.journal.records.rows import (
     FIRST_EPOCH,
     Appended,
@@ -216,9 +217,14 @@ async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
     assert await store.outbox.take("chat", now, later, 1) == [(made[1], 1)]
     assert await store.outbox.take("chat", now, later, 9) == [(made[0], 1)]
     assert await store.outbox.take("chat", now, later, 9) == []
-    await store.outbox.postpone(made[0].id, DAY.format(3))
+    failed = ChannelNews("chat", DAY.format(3), "failed", "it answers with 500")
+    await store.outbox.postpone(made[0].id, DAY.format(3), failed)
     assert await store.outbox.take("chat", now, DAY.format(6), 9) == [(made[0], 2)]
-    await store.outbox.finish(made[1].id)
+    await store.outbox.finish(made[1].id, ChannelNews("chat", DAY.format(4), "sent"))
+    failed_at, error = DAY.format(3), "it answers with 500"
+    chat = ChannelState(1, DAY.format(4), 0, "", failed_at, error, 1, DAY.format(3))
+    mail = ChannelState(waiting=1, waiting_since=DAY.format(2))
+    assert await store.outbox.channels() == {"chat": chat, "mail": mail}
     assert await store.outbox.take("chat", later, DAY.format(6), 9) == []
     begun = Write("r1", sample_records(3, 3), sample_row("r1"), "completed", notices=made[2:])
     # it is there already, and stays as it was
@@ -232,6 +238,13 @@ async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
     await store.outbox.add(alone)
     found = await store.outbox.take("push", later, DAY.format(6), 9)
     assert found == [(alone[1], 1), (alone[0], 1)]
+    for at, outcome in ((6, "given_up"), (5, "sent"), (7, "sent")):
+        error = "it is away" if outcome == "given_up" else ""
+        news = ChannelNews("push", DAY.format(at), outcome, error)  # type: ignore[arg-type] # of these
+        await store.outbox.finish(alone[at % 2].id, news)
+    push = (await store.outbox.channels())["push"]
+    given_up = (1, DAY.format(6), DAY.format(6), "it is away")
+    assert push == ChannelState(2, DAY.format(7), *given_up), push
 
 
 async def schedules_are_taken_further_by_one(store: RunStore) -> None:

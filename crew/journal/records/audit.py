@@ -15,6 +15,8 @@ AuditAction = Literal[
     "edit",
     "rollback",
     "budget",
+    "schedule",
+    "test",
     "revoke",
     "memory",
     "export",

@@ -1,7 +1,8 @@
 """Notices: messages to channels, such as that a run waits; kept until they are sent."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from crew.journal.call_text import shorten
 from crew.journal.events import Event, RunDone, RunFailed, RunResumed
@@ -15,6 +16,47 @@ MAX_TEXT = 4000
 
 # a run's notices of an event with this number, which changes its row
 MakeNotices = Callable[[Event, RunRow, int, str], Sequence[Notice]]
+
+
+Outcome = Literal["sent", "failed", "given_up"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelNews:
+    """What came of a try to send a notice."""
+
+    channel: str
+    # RFC 3339, UTC
+    at: str
+    outcome: Outcome
+    # why it was not sent
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """What came of the notices of a channel, in all. Times are RFC 3339, UTC; "": never."""
+
+    sent: int = 0
+    sent_at: str = ""
+    given_up: int = 0
+    given_up_at: str = ""
+    # of the newest try that failed, and why
+    failed_at: str = ""
+    error: str = ""
+    # notices that are not sent yet, and when the oldest of them was made
+    waiting: int = 0
+    waiting_since: str = ""
+
+    def after(self, news: ChannelNews) -> "ChannelState":
+        """Return it after a try."""
+        if news.outcome == "sent":
+            return replace(self, sent=self.sent + 1, sent_at=max(self.sent_at, news.at))
+        failed = replace(self, failed_at=max(self.failed_at, news.at), error=news.error)
+        if news.outcome == "failed":
+            return failed
+        at = max(self.given_up_at, news.at)
+        return replace(failed, given_up=self.given_up + 1, given_up_at=at)
 
 
 class Outbox(Protocol):
@@ -36,12 +78,16 @@ class Outbox(Protocol):
         """
         ...
 
-    async def postpone(self, notice_id: str, until: str) -> None:
+    async def postpone(self, notice_id: str, until: str, news: ChannelNews) -> None:
         """Let one be due at a later time."""
         ...
 
-    async def finish(self, notice_id: str) -> None:
+    async def finish(self, notice_id: str, news: ChannelNews) -> None:
         """Forget one: it is sent, or given up."""
+        ...
+
+    async def channels(self) -> dict[str, ChannelState]:
+        """Return what came of the notices of each channel that has had any."""
         ...
 
     async def purge(self, before: str) -> int:

@@ -1,7 +1,24 @@
 """How far each schedule has come: which of its times have been dealt with, by any process."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+# by hand: a person has started it, at another time
+DueOutcome = Literal["started", "by_hand", "skipped", "missed", "paused"]
+# that a state keeps
+KEPT_TIMES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DueTime:
+    """What came of one time of a schedule."""
+
+    # RFC 3339, UTC
+    due_at: str
+    outcome: DueOutcome
+    # "" where it has started none
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +33,16 @@ class ScheduleState:
     pending: bool = False
     # the run that it has started last
     run_id: str = ""
+    # who has paused it, and when; "": it is not paused
+    paused_by: str = ""
+    paused_at: str = ""
+    # what came of its newest times, newest last
+    ended: tuple["DueTime", ...] = ()
+
+    def noted(self, outcome: DueOutcome, times: Sequence[str], run_id: str = "") -> "ScheduleState":
+        """Return it with what came of some times."""
+        new = [DueTime(one, outcome, run_id) for one in times]
+        return replace(self, ended=(*self.ended, *new)[-KEPT_TIMES:])
 
 
 class ScheduleLog(Protocol):

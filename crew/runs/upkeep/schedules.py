@@ -76,8 +76,11 @@ class Scheduler:
             state, version = states.get(key_of(crew.name, name), (None, None))
             if state is not None and state.definition == _definition(schedule):
                 continue
-            run_id = "" if state is None else state.run_id
-            begun = ScheduleState(_definition(schedule), rfc3339(self.store.now()), run_id=run_id)
+            definition, now = _definition(schedule), rfc3339(self.store.now())
+            begun = ScheduleState(definition, now)
+            if state is not None:
+                begun = replace(state, definition=definition, due_at=now, pending=False)
+                begun = begun.noted("skipped", [state.due_at] if state.pending else [])
             moved = await self.store.schedules.move(key_of(crew.name, name), begun, version)
             if moved and state is not None and state.pending:
                 self._skip(name, state, 1)
@@ -91,6 +94,8 @@ class Scheduler:
             return False
         state, version = found
         now, begin = self.store.now(), datetime.fromisoformat(state.due_at)
+        if state.paused_at:
+            return await self._pass_by(crew, name, schedule, state, version)
         previous = await self.store.row(state.run_id) if state.run_id else None
         is_open = previous is not None and previous.status in ("running", "paused")
         if state.pending and not is_open:
@@ -104,13 +109,15 @@ class Scheduler:
             return False
         may_start = now - _free_since(times[-1], previous) <= LATE
         pending = schedule.overlap == "queue" if is_open else may_start
-        reached = ScheduleState(_definition(schedule), rfc3339(times[-1]), pending, state.run_id)
+        reached = replace(state, due_at=rfc3339(times[-1]), pending=pending)
         left_out = times[:-1] if pending else times
         if not is_open and left_out:
             return await self._miss(crew, name, reached, version, left_out)
-        moved = await self._move(crew, name, reached, version)
-        if moved and (skipped := len(left_out) + state.pending):
-            self._skip(name, state, skipped)
+        skipped = [*([begin] if state.pending else []), *left_out]
+        noted = reached.noted("skipped", [rfc3339(one) for one in skipped])
+        moved = await self._move(crew, name, noted, version)
+        if moved and skipped:
+            self._skip(name, state, len(skipped))
         # a run that is open is looked at again in the next round
         return moved and not is_open
 
@@ -118,8 +125,7 @@ class Scheduler:
         self, crew: Crew, name: str, schedule: ScheduleConfig, state: ScheduleState, version: int
     ) -> bool:
         """Start the run that is due; several processes may try, and one run is started."""
-        priority = DEFAULT_PRIORITY if schedule.priority is None else schedule.priority
-        query = Query(schedule.query, (), schedule.agent, priority=priority)
+        query = query_of(schedule)
         # no client's key begins so
         key = IdempotencyKey(f"schedule {key_of(crew.name, name)} {state.due_at}", name)
         source = Source("schedule", name)
@@ -137,6 +143,7 @@ class Scheduler:
             self._refused.add(name)
             return False
         started = replace(state, pending=False, run_id=run_id)
+        started = started.noted("started", [state.due_at], run_id)
         if await self._move(crew, name, started, version):
             self._refused.discard(name)
             self.count(name, "started", 1)
@@ -159,10 +166,25 @@ class Scheduler:
         if notices := plain_notices(config.told, "missed", crew.name, key, due, text, query):
             # before the state says that it is told, so that a kill -9 in between loses none
             await self.store.outbox.add(notices)
-        if await self._move(crew, name, state, version):
+        missed = state.noted("missed", [rfc3339(one) for one in times])
+        if await self._move(crew, name, missed, version):
             self._refused.discard(name)
             log.warning("%s", text)
             self.count(name, "missed", len(times))
+        return True
+
+    async def _pass_by(
+        self, crew: Crew, name: str, schedule: ScheduleConfig, state: ScheduleState, version: int
+    ) -> bool:
+        """Start nothing at the times of a schedule that is paused."""
+        now, begin = self.store.now(), datetime.fromisoformat(state.due_at)
+        times = [rfc3339(one) for one in takewhile(lambda time: time <= now, schedule.times(begin))]
+        if not times:
+            self._next[name] = next(schedule.times(now))
+            return False
+        passed = replace(state, due_at=times[-1], pending=False).noted("paused", times)
+        if await self._move(crew, name, passed, version):
+            self.count(name, "paused", len(times))
         return True
 
     def _skip(self, name: str, state: ScheduleState, times: int) -> None:
@@ -172,6 +194,12 @@ class Scheduler:
 
     async def _move(self, crew: Crew, name: str, state: ScheduleState, version: int) -> bool:
         return await self.store.schedules.move(key_of(crew.name, name), state, version)
+
+
+def query_of(schedule: ScheduleConfig) -> Query:
+    """Return what the runs of a schedule are begun with."""
+    priority = DEFAULT_PRIORITY if schedule.priority is None else schedule.priority
+    return Query(schedule.query, (), schedule.agent, priority=priority)
 
 
 def _definition(schedule: ScheduleConfig) -> str:

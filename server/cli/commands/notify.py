@@ -8,14 +8,12 @@ import typer
 
 from crew.config.keys.notify import ChannelConfig
 from crew.crew import Crew
-from crew.journal.records.rows import Notice
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load
 from server.notices.delivery import NotDelivered, delivery
-from server.notices.messages import place_of
+from server.notices.messages import place_of, test_notice
 from server.settings import public_url
 from server.variables import PUBLIC_URL
-from tools.clock import rfc3339
 from tools.text.texts import visible
 
 
@@ -57,23 +55,8 @@ async def _tell(
     async with delivery(crew.clock, link) as telling:
 
         async def tell(name: str) -> NotDelivered | None:
-            notice = Notice(
-                # another one each time: a receiver may drop what it has had
-                f"test:{now.timestamp():.3f}:{name}",
-                name,
-                "test",
-                rfc3339(now),
-                crew.name,
-                "test",
-                0,
-                "completed",
-                None,
-                None,
-                "Can this channel be told?",
-                "This is what it is told of runs.",
-            )
             try:
-                await telling.deliver(channels[name], notice)
+                await telling.deliver(channels[name], test_notice(crew.name, name, now))
             except NotDelivered as error:
                 return error
             return None

@@ -89,8 +89,12 @@ def _text(one: Mapping[str, Any]) -> str:
         times_of = {each["run_id"]: each["started_at"] for each in one["recent"]}
         started = times_of.get(run["run_id"])
         last = f"{run['run_id']} {run['status']}" + (f", started {started}" if started else "")
+    paused = one["paused"]
+    by = f" by {paused['by']}" if paused and paused["by"] else ""
+    stopped = f"  paused{by} since {paused['at']}\n" if paused else ""
     return (
         f"{one['name']}  {one['cron']}  {one['time_zone']}\n"
+        f"{stopped}"
         f"  asks: {' '.join(one['query'].split())}\n"
         f"  next: {due}\n"
         f"  last run: {last}"

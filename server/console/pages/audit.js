@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { cards, clock, element, inTimes, link, visible } from "../page.js";
 import { t } from "../words.js";
 
-const ACTIONS = ["start", "answer", "cancel", "retry", "fork", "delete", "reload", "edit", "rollback", "budget", "revoke", "memory", "export", "erase", "document", "refused", "wrong_token"];
+const ACTIONS = ["start", "answer", "cancel", "retry", "fork", "delete", "reload", "edit", "rollback", "budget", "schedule", "test", "revoke", "memory", "export", "erase", "document", "refused", "wrong_token"];
 const LIMIT = 200;
 
 export async function auditPage({ signal, title }) {

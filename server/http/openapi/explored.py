@@ -94,6 +94,37 @@ class ComparisonAnswer(TypedDict):
     steps: list[StepPair]
 
 
+class ChannelAnswer(TypedDict):
+    """A channel of `notify`, and what came of its notices."""
+
+    name: str
+    kind: str
+    on: list[str]
+    sent: int
+    sent_at: Time | None
+    given_up: int
+    given_up_at: Time | None
+    # of the newest try that failed, and why
+    failed_at: Time | None
+    error: str | None
+    # not sent yet, and when the oldest of them was made
+    waiting: int
+    waiting_since: Time | None
+
+
+class ChannelsAnswer(TypedDict):
+    """The channels of the crew."""
+
+    channels: list[ChannelAnswer]
+
+
+class TestAnswer(TypedDict):
+    """Whether a test message was sent; else why not."""
+
+    sent: bool
+    error: str | None
+
+
 class AuditEntryAnswer(TypedDict):
     """One act, or one that was refused."""
 
@@ -138,10 +169,13 @@ class CancelledAnswer(TypedDict):
     cancelled: int
 
 
+ScheduleAnswer = dict[str, Any]
+
+
 class SchedulesAnswer(TypedDict):
     """Schedules: their keys of crew.yaml, when each is due next, and what it has started."""
 
-    schedules: list[dict[str, Any]]
+    schedules: list[ScheduleAnswer]
 
 
 class HooksAnswer(TypedDict):

@@ -71,7 +71,7 @@ def test_words_have_a_plan_made_anew(tmp_path: Path):
 
 def test_a_late_answer_does_not_act(tmp_path: Path):
     """The deadline holds without a server too, and the person reads that it was over."""
-    rule = {"deadline_seconds": 0.2, "on_deadline": "refuse"}
+    rule = {"deadline_seconds": 0.01, "on_deadline": "refuse"}
     folder = write_crew(
         tmp_path,
         {"a": {"tools": ["once"]}},

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 from lsprotocol import types as lsp
 
-from tests.server.cli.test_lsp import SECONDS, Editor
 from tests.support.crews import write_crew
+from tests.support.lsp_editor import SECONDS, Editor
 from tests.support.processes import client, serving
 
 ROUTING = {"signals": {"desk": [{"signal": "[OUT]", "target": "closer"}]}}

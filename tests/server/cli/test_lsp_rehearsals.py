@@ -2,7 +2,8 @@
 
 from lsprotocol import types as lsp
 
-from tests.server.cli.test_lsp import Editor, editor, labels
+from tests.server.cli.test_lsp import editor, labels
+from tests.support.lsp_editor import Editor
 
 __all__ = ["editor"]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types as lsp
 
-from tests.server.cli.test_lsp import Editor, editing, editor, labels, offered
+from tests.server.cli.test_lsp import editing, editor, labels, offered
+from tests.support.lsp_editor import Editor
 
 __all__ = ["editor"]
 SNIPPETS = lsp.ClientCapabilities(

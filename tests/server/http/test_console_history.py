@@ -19,7 +19,10 @@ DAILY = {"daily": {"cron": "0 6 * * *", "query": "all well?"}}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return write_crew(tmp_path / "crew", AGENTS, RULES, schedules=DAILY, **CREW)
+    hooks = {"tickets": {"kind": "json", "query": "{/title}"}}
+    dead = {"dead": {"kind": "webhook", "url": "http://127.0.0.1:9/x"}}
+    more = {"schedules": DAILY, "hooks": hooks, "notify": dead}
+    return write_crew(tmp_path / "crew", AGENTS, RULES, **more, **CREW)
 
 
 def ran(server: ServerProcess, query: str) -> str:
@@ -153,6 +156,34 @@ def test_what_was_served_and_who_did_what(browser: Browser, folder: Path, tmp_pa
         daily = page.get_by_role("region", name="daily")
         expect(daily).to_contain_text("0 6 * * *")
         expect(daily.locator("time")).to_have_count(3)
+        daily.get_by_role("button", name="Pause it").click()
+        expect(daily).to_contain_text("Paused since")
+        on = daily.get_by_role("button", name="Let it go on")
+        expect(on).to_be_focused()
+        on.click()
+        expect(daily).not_to_contain_text("Paused since")
+        daily.get_by_role("button", name="Run now").click()
+        begun = daily.get_by_role("link", name="It has begun")
+        expect(begun).to_have_attribute("href", re.compile(r"^/runs/[0-9a-f]+$"))
+        page.reload()
+        expect(daily.get_by_label("Last times").locator("li")).to_contain_text("by hand")
+        tickets = page.get_by_role("region", name="tickets")
+        tickets.locator("summary").click()
+        box = tickets.get_by_role("textbox")
+        send = tickets.get_by_role("button", name="Send it")
+        box.fill('{"text": 1')
+        send.click()
+        expect(tickets.get_by_role("alert")).to_be_visible()
+        box.fill('{"text": 1}')
+        send.click()
+        expect(tickets.get_by_role("alert")).to_contain_text("name nothing")
+        box.fill('{"title": "broken"}')
+        send.click()
+        expect(tickets.get_by_role("link", name="It has begun")).to_be_visible()
+        dead = page.get_by_role("region", name="dead")
+        dead.get_by_role("button", name="Send a test").click()
+        expect(dead.get_by_role("alert")).to_contain_text("cannot be reached")
+        check(page)
         page.screenshot(path=tmp_path / "automation.png", full_page=True)
 
 

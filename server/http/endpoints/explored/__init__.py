@@ -1,7 +1,7 @@
 """The operations on stored runs, and on what starts them.
 
-`looking` (search, compare, export), `ending` (deleted, cancelled), `audit`, `automation` (schedules
-and hooks), `bodies` (of requests).
+`looking` (search, compare, export), `ending` (deleted, cancelled), `audit`, `automation`
+(schedules, hooks, channels), `acting` (what people do with these), `bodies` (of requests).
 """
 
 from typing import Any
@@ -9,23 +9,28 @@ from typing import Any
 from crew.journal.query import ID
 from crew.routing.render import RENDERERS
 from server.http.endpoints import crew
-from server.http.endpoints.explored import audit, automation, ending, looking
-from server.http.endpoints.explored.bodies import MatchingRunsBody
+from server.http.endpoints.explored import acting, audit, automation, ending, looking
+from server.http.endpoints.explored.bodies import MatchingRunsBody, PausedBody
+from server.http.openapi.answers import AddressAnswer, IgnoredAnswer
 from server.http.openapi.explored import (
     AuditAnswer,
     CancelledAnswer,
+    ChannelsAnswer,
     ComparisonAnswer,
     DeletedAnswer,
     ExportedRun,
     HooksAnswer,
+    ScheduleAnswer,
     SchedulesAnswer,
     SearchAnswer,
+    TestAnswer,
 )
 from server.http.openapi.parameters import AFTER, LIMIT, MOMENT, query_parameter
 from server.http.operations import (
     API,
     BODY,
     HTML,
+    JSON,
     MARKDOWN,
     PLAIN,
     ApiOperation,
@@ -97,7 +102,42 @@ EXPLORED = (
     ),
     ApiOperation("delete", RUN, "run", ending.delete_run, {204: None}, (404, 409, 503)),
     get_operation(f"{API}/schedules", "read", automation.show_schedules, SchedulesAnswer, (503,)),
+    post_operation(
+        f"{API}/schedules/{{name}}/run",
+        "admin",
+        acting.run_schedule,
+        202,
+        AddressAnswer,
+        (402, 404, 409, 422, 429, 503),
+    ),
+    post_operation(
+        f"{API}/schedules/{{name}}/pause",
+        "admin",
+        acting.pause_or_resume,
+        200,
+        ScheduleAnswer,
+        (404, *BODY, 503),
+        PausedBody,
+    ),
     get_operation(f"{API}/hooks", "read", automation.show_hooks, HooksAnswer, (503,)),
+    ApiOperation(
+        "post",
+        f"{API}/hooks/{{name}}/test",
+        "admin",
+        acting.test_hook,
+        {202: (JSON, AddressAnswer), 200: (JSON, IgnoredAnswer)},
+        (402, 404, *BODY, 422, 429, 503),
+        body=dict[str, Any],
+    ),
+    get_operation(f"{API}/channels", "read", automation.show_channels, ChannelsAnswer, (503,)),
+    post_operation(
+        f"{API}/channels/{{name}}/test",
+        "admin",
+        acting.test_channel,
+        200,
+        TestAnswer,
+        (404, 503),
+    ),
     ApiOperation(
         "get",
         f"{API}/graph",

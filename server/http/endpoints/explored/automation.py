@@ -1,13 +1,24 @@
-"""What starts runs by itself: schedules and hooks."""
+"""What starts runs by itself, schedules and hooks, and the channels that get their news."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.runs.upkeep.due import due_schedules, recent_runs
+from crew.journal.records.audit import AuditEntry, AuditFilter
+from crew.journal.records.notices import ChannelState
+from crew.runs.upkeep.due import RECENT, due_schedules, recent_runs
+from server.http.endpoints.hooks import hook_refusal
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from tools.text.texts import map_texts
+
+# among so many refusals those of hooks are looked for
+REFUSALS = 1000
 
 
 async def show_schedules(request: Request) -> Response:
@@ -24,13 +35,38 @@ async def show_hooks(request: Request) -> Response:
     parse_parameters(request)
     services = services_of(request)
     store, crew = services.runs.store, services.runs.crew
+    wanted = AuditFilter(action="refused")
+    refusals = await store.audit.entries(REFUSALS, wanted) if crew.config.hooks else ()
     found = [
         {
             "name": name,
             "path": f"/api/crew/hooks/{name}",
             **hook.model_dump(mode="json"),
             "recent": await recent_runs(store, "hook", name),
+            "refused": _refused(refusals, name),
         }
         for name, hook in crew.config.hooks.items()
     ]
     return JsonResponse(map_texts({"hooks": found}, crew.secrets.mask))
+
+
+def _refused(refusals: Iterable[AuditEntry], name: str) -> list[dict[str, Any]]:
+    """Return the newest posts that a hook has refused, and why."""
+    start = hook_refusal(name, "")
+    own = (one for one in refusals if one.detail.startswith(start))
+    return [{"at": one.at, "why": one.detail.removeprefix(start)} for one in islice(own, RECENT)]
+
+
+async def show_channels(request: Request) -> Response:
+    """Answer GET /api/crew/channels: what came of the notices of each, and what waits."""
+    parse_parameters(request)
+    services = services_of(request)
+    store, crew = services.runs.store, services.runs.crew
+    states = await store.outbox.channels()
+    found = []
+    for name, channel in crew.config.notify.items():
+        state = asdict(states.get(name, ChannelState()))
+        # a time that there is not, or an error, is null
+        known = {key: None if value == "" else value for key, value in state.items()}
+        found.append({"name": name, "kind": channel.kind, "on": list(channel.on), **known})
+    return JsonResponse(map_texts({"channels": found}, crew.secrets.mask))

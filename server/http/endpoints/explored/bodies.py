@@ -51,3 +51,10 @@ class MatchingRunsBody(Body):
     """How many there are; with another number nothing is done."""
     dry: Annotated[bool, Strict()] = False
     """Only count them."""
+
+
+class PausedBody(Body):
+    """Whether a schedule starts runs."""
+
+    paused: Annotated[bool, Strict()]
+    """`true`: nothing is started at its times; `false`: from now on."""

@@ -1,0 +1,92 @@
+"""What people do with schedules: start one now, pause it, let it go on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from crew.journal.errors import StoreError
+from crew.journal.query import Source
+from crew.journal.records.audit import AuditEntry
+from crew.journal.records.schedules import ScheduleState, key_of
+from crew.runs.errors import ScheduleBusy, UnknownSchedule
+from crew.runs.run import Run
+from crew.runs.runs import Runs
+from crew.runs.upkeep.schedules import query_of
+from tools.clock import rfc3339
+
+# of a state that others replace at the same time
+TRIES = 20
+
+
+async def start_now(runs: Runs, name: str, request_id: str, entry: AuditEntry) -> Run:
+    """Start a run of a schedule that is not due.
+
+    Args:
+        runs: of the crew.
+        name: of the schedule.
+        request_id: of the request.
+        entry: says in the audit who has done it.
+
+    Raises:
+        UnknownSchedule: the crew has none of this name.
+        ScheduleBusy: its last run has not ended.
+        StoreError: the store failed.
+    """
+    crew = runs.crew
+    schedule = crew.config.schedules.get(name)
+    if schedule is None:
+        raise UnknownSchedule(name)
+    found = (await runs.store.schedules.states()).get(key_of(crew.name, name))
+    if found is not None and found[0].run_id:
+        last = await runs.store.row(found[0].run_id)
+        if last is not None and last.status in ("running", "paused"):
+            raise ScheduleBusy(name, last.run_id)
+    source, now = Source("schedule", name), rfc3339(runs.store.now())
+    run = await runs.start(query_of(schedule), request_id, entry=entry, source=source)
+
+    def started(state: ScheduleState) -> ScheduleState:
+        return replace(state, run_id=run.id).noted("by_hand", [now], run.id)
+
+    await _change(runs, name, started)
+    return run
+
+
+async def pause_schedule(runs: Runs, name: str, by: str) -> None:
+    """Let a schedule start nothing until it goes on; raises UnknownSchedule, StoreError."""
+    now = rfc3339(runs.store.now())
+
+    def paused(state: ScheduleState) -> ScheduleState:
+        if state.paused_at:
+            return state
+        return replace(state, paused_by=by, paused_at=now)
+
+    await _change(runs, name, paused)
+
+
+async def resume_schedule(runs: Runs, name: str) -> None:
+    """Let a schedule that was paused go on, from now; raises UnknownSchedule, StoreError."""
+    now = rfc3339(runs.store.now())
+
+    def resumed(state: ScheduleState) -> ScheduleState:
+        if not state.paused_at:
+            return state
+        # what was due meanwhile is not started now
+        return replace(state, paused_by="", paused_at="", due_at=max(state.due_at, now))
+
+    await _change(runs, name, resumed)
+
+
+async def _change(runs: Runs, name: str, change: Callable[[ScheduleState], ScheduleState]) -> None:
+    """Replace the state of a schedule; others may do so at the same time."""
+    if name not in runs.crew.config.schedules:
+        raise UnknownSchedule(name)
+    key = key_of(runs.crew.name, name)
+    for _ in range(TRIES):
+        found = (await runs.store.schedules.states()).get(key)
+        if found is None:
+            raise StoreError(f"schedule {name} is not kept yet; try again in a second")
+        state, version = found
+        if (changed := change(state)) == state:
+            return
+        if await runs.store.schedules.move(key, changed, version):
+            return
+    raise StoreError(f"schedule {name} is changed by others all the time; try again")
