@@ -7,15 +7,18 @@ as a person does.
 """
 
 import atexit
+import contextlib
 import gc
 import json
 import os
 import pkgutil
 import select
+import selectors
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -133,41 +136,48 @@ def _end(own: socket.socket, process: "subprocess.Popen[bytes]") -> None:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Fork for each request, until there can be no more."""
-    # those who wait for commands are not waited for
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
-        body, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
-        if not body:
-            return
-        if os.fork() == 0:
-            requests.close()
-            _wait_for_command(json.loads(body), fds)
-            return
-        for fd in fds:
-            os.close(fd)
+    """Fork for each request, and report how each command ends, until there can be no more."""
+    with selectors.DefaultSelector() as looking:
+        looking.register(requests, selectors.EVENT_READ)
+        while True:
+            for key, _ in looking.select():
+                if key.data is not None:
+                    looking.unregister(key.fileobj)
+                    _report(key.fd, *key.data)
+                    continue
+                body, fds, _, _ = socket.recv_fds(requests, MAX_REQUEST, 4)
+                if not body:
+                    return
+                *files, status = fds
+                if (pid := os.fork()) == 0:
+                    _become(json.loads(body), files)
+                    return
+                looking.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, status))
+                _write(status, pid)
+                for fd in files:
+                    os.close(fd)
 
 
-def _wait_for_command(request: dict[str, Any], fds: list[int]) -> None:
-    """Fork once more, for the command, and report how it ends."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    *files, status = fds
-    pid = os.fork()
-    if pid == 0:
-        os.close(status)
-        _become(request, files)
-        return
-    os.write(status, f"{pid}\n".encode())
+def _report(handle: int, pid: int, status: int) -> None:
+    """Report how a command has ended."""
+    os.close(handle)
     _, ended = os.waitpid(pid, 0)
-    os.write(status, f"{os.waitstatus_to_exitcode(ended)}\n".encode())
-    os._exit(0)
+    _write(status, os.waitstatus_to_exitcode(ended))
+    os.close(status)
+
+
+def _write(status: int, number: int) -> None:
+    # a test that was given up reads no more
+    with contextlib.suppress(BrokenPipeError):
+        os.write(status, f"{number}\n".encode())
 
 
 def _become(request: dict[str, Any], files: list[int]) -> None:
     """Be the command."""
     for number, fd in enumerate(files):
         os.dup2(fd, number)
-        os.close(fd)
+    # of this process, and of other commands
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
@@ -175,7 +185,23 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     sys.argv = [str(CREW), *request["words"]]
     # by it typer would name the program
     vars(sys.modules["__main__"])["__package__"] = None
-    import_module("crewline").main()
+    try:
+        import_module("crewline").main()
+    except SystemExit as end:
+        if isinstance(end.code, int | None):
+            _exit(end.code or 0)
+        raise
+
+
+def _exit(code: int) -> None:
+    """End as the interpreter does, but leave its memory as it is: to free it, it would be copied."""
+    threading._shutdown()  # type: ignore[attr-defined] # what the interpreter calls
+    atexit._run_exitfuncs()
+    # where nobody reads any more the interpreter ends it in its own way
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _import_all() -> None:
