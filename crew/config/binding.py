@@ -76,12 +76,30 @@ def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> 
             return bound
         except ValidationError as error:
             details = error.errors(include_url=False)
-        if first:
+        wrapped = _wrapped(document, kind) if first else None
+        if wrapped is not None:
+            # all else follows from it
+            bound.problems = [wrapped]
+            bound.changed.add(())
+        elif first:
             bound.problems = _problems(document, kind, details)
         data = _leave_out(document, data, details, placeholders, bound.changed)
         if data is None:
             return bound
     return bound
+
+
+def _wrapped(document: Document, kind: type[Shape]) -> Problem | None:
+    """Return the error of a file with all its keys below one that is none; None: it is not so."""
+    data = document.data
+    if not isinstance(data, dict) or len(data) != 1:
+        return None
+    ((name, inner),) = data.items()
+    known = kind.fields_by_key()
+    if name in known or not isinstance(inner, dict) or not inner.keys() & known.keys():
+        return None
+    text = f"unknown key {name!r}: take it away, and begin the lines below it at the line's start"
+    return document.problem((name,), "unknown-key", text, key=True)
 
 
 def _problems(document: Document, kind: type[Shape], details: list[ErrorDetails]) -> list[Problem]:
@@ -214,6 +232,8 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
     # further below it is the same key, and not another form of one of here
     above = ".".join(map(str, path[:-1]))
     is_below = bool(above) and place is not None and place.startswith(f"under {above}.")
+    # what such an entry would hold stands there as mappings below other names
+    is_below = is_below and not _holds_mappings(document, path)
     if key in synonyms:
         text, near = f"{text}; here it is {synonyms[key]!r}", synonyms[key]
     elif same is not None and not is_below:
@@ -229,6 +249,15 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
     else:
         text = f"{text}; known here: {', '.join(fields)}"
     return document.problem(path, "unknown-key", text, key=True, suggestion=near)
+
+
+def _holds_mappings(document: Document, path: YamlPath) -> bool:
+    """Return whether the value at a path is a mapping of lists or mappings."""
+    found: Any = document.data
+    for part in path:
+        found = found[part]
+    values = found.values() if isinstance(found, dict) else ()
+    return bool(values) and all(isinstance(one, list | dict) for one in values)
 
 
 def _bare(key: str) -> str:

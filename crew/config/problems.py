@@ -123,6 +123,8 @@ WarningCode = Literal[
     "unused-allow",
     # shapes
     "ignored-key",
+    "cut-text",
+    "prompt-path",
     "literal-secret",
     "weak-secret",
     "no-key",
@@ -131,6 +133,7 @@ WarningCode = Literal[
     "unpriced-model",
     "old-price",
     # tools
+    "no-shell",
     "private-address",
     "unconfined-command",
     "unpinned",

@@ -160,8 +160,8 @@ MUTANTS = (
     own(
         "an edit makes another question of a call",
         "tools/approval.py",
-        "self._asking(asked, parameters) & self._asking(edited, parameters)",
-        "self._asking(edited, parameters)",
+        "any(place in then for place in first)",
+        "bool(then)",
         "crew/engine/test_edits.py",
     ),
     own(

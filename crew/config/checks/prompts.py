@@ -14,6 +14,9 @@ from crew.routing.signals import Signal, normalize
 
 # A bracketed word in capitals, as signals are written.
 BRACKETED = re.compile(r"\[[^\[\]\n]{1,60}\]")
+PATH = re.compile(r"\S+\.(md|txt|prompt|j2|jinja2?)")
+# behind a text without quotes
+CUT = re.compile(r"\s+(#\w\S*)")
 # a variable of another kind: of a shell, or of Python and crewAI; doubled braces are ours
 FOREIGN_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*\}|(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
 
@@ -41,6 +44,7 @@ def _check_texts(agent: AgentConfig, document: Document) -> Iterator[Problem]:
         text = f"{agent.id} has neither system_prompt nor backstory"
         yield document.problem((), "no-prompt", text)
     for key, value in texts.items():
+        yield from _check_written(document, key, value)
         for name in dict.fromkeys(variables(value)):
             if name not in VARIABLES and parse_output_name(name) is None:
                 text = f"{{{{{name}}}}} stays as written; known: {', '.join(VARIABLES)}"
@@ -50,6 +54,21 @@ def _check_texts(agent: AgentConfig, document: Document) -> Iterator[Problem]:
             text = f"{found} stays as written; variables of prompts are written {{{{name}}}}"
             near = f"{{{{{name}}}}}" if name in VARIABLES else None
             yield document.problem((key,), "foreign-variable", text, suggestion=near)
+
+
+def _check_written(document: Document, key: str, value: str) -> Iterator[Problem]:
+    """Yield what is no text as its writer has meant it: one that is cut, the name of a file."""
+    if PATH.fullmatch(value):
+        text = f"the prompt is {value!r} itself: no file is read here; write the text below `|`"
+        yield document.problem((key,), "prompt-path", text)
+    if not value or (key,) not in document.keys:
+        return
+    line, column = document.value_at((key,))
+    written = document.text.splitlines()[line - 1][column - 1 :]
+    # a comment begins with a space; what has none is a number, a channel, a tag
+    if written.startswith(value) and (found := CUT.match(written[len(value) :])):
+        text = f"the text ends before {found[1]!r}, which is a comment; put quotes around the text"
+        yield document.problem((key,), "cut-text", text)
 
 
 def _check_mentioned(

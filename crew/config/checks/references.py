@@ -18,7 +18,12 @@ CODES: dict[str, ErrorCode] = {
     "channel": "unknown-channel",
 }
 # what other frameworks write for the end of a run
-END_WORDS = frozenset({"end", "done", "stop", "finish", "terminate"})
+END_WORDS = frozenset(
+    {
+        *("end", "done", "stop", "finish", "terminate", "exit", "quit", "final", "finished"),
+        *("none", "null", "nil", "nobody", "terminal", "completed"),
+    }
+)
 # names that a message lists
 MAX_LISTED = 12
 

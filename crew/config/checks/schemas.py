@@ -31,6 +31,16 @@ KEYWORDS = frozenset(
         *("nullable", "discriminator", "externalDocs", "xml"),
     }
 )
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+# characters of a value in a message
+MAX_VALUE = 60
 BOUNDS = (
     ("minimum", "maximum"),
     ("exclusiveMinimum", "exclusiveMaximum"),
@@ -74,10 +84,54 @@ def check_schema(document: Document, path: YamlPath, schema: Any) -> Iterator[Pr
         if key not in KEYWORDS and not key.startswith("x-"):
             near = nearest(key, KEYWORDS)
             text = f"JSON Schema has no keyword {key!r}, so it has no effect"
+            if (
+                path[-1] == "parameters"
+                and "properties" not in schema
+                and isinstance(schema[key], dict)
+            ):
+                text = f"{text}; arguments stand below `properties`, with `type: object` above it"
             yield document.problem((*path, key), "unknown-keyword", text, key=True, suggestion=near)
     yield from _check_bounds(document, path, schema)
+    yield from _check_values(document, path, schema)
     for part, inner in _parts(schema):
         yield from check_schema(document, (*path, *part), inner)
+
+
+def _check_values(
+    document: Document, path: YamlPath, schema: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Yield a default, or values, of another type than the schema's."""
+    kind, allowed = schema.get("type"), schema.get("enum")
+    kinds = TYPES.get(kind) if isinstance(kind, str) else None
+    if kinds is None:
+        return
+    if isinstance(allowed, list):
+        for place, value in enumerate(allowed):
+            if value is not None and not _is_of(value, kinds):
+                text = f"{_shown(value)} is no {kind}, which `type` demands: no call can have it"
+                yield document.problem((*path, "enum", place), "bad-value", text)
+    default = schema.get("default")
+    if default is not None and not _is_of(default, kinds):
+        text = f"{_shown(default)} is no {kind}, which `type` demands"
+        yield document.problem((*path, "default"), "bad-value", text)
+
+
+def _is_of(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Return whether a value may be of a type; texts are read as numbers where these are meant."""
+    if str in kinds:
+        return not isinstance(value, list | dict)
+    if isinstance(value, str):
+        has_words = bool in kinds and value.lower() in ("true", "false", "yes", "no")
+        return has_words or ((int in kinds or float in kinds) and _number(value) is not None)
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, float) and value.is_integer():
+        return float in kinds or int in kinds
+    return isinstance(value, kinds)
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r}"[:MAX_VALUE]
 
 
 def _check_bounds(

@@ -15,6 +15,7 @@ from tools.config.http import Reached
 from tools.confinement import landlock
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError
+from tools.kinds.command.arguments import SHELL_SIGNS
 from tools.kinds.http.addresses import Allowance, DeniedError
 from tools.kinds.http.request import parse_url
 from tools.schemas.json_pointer import POINTER
@@ -57,6 +58,8 @@ def check_tools(files: CrewFiles, tools: Toolbox) -> Iterator[Problem]:
             yield from _check_guarded(document, path, sets[name])
         if isinstance(tool, OneTool):
             yield from check_schema(document, (*path, "parameters"), tool.parameters)
+        if isinstance(tool, CommandTool):
+            yield from _check_signs(document, path, tool)
         if isinstance(tool, Confined):
             yield from _check_folders(document, path, tool, files.sources.folder)
 
@@ -76,6 +79,15 @@ def _check_kept(
         text = f"results are kept of calls that only read, and these may act: {listed}; write"
         text = f"{text} `effect: read` if they do not, or remove cache_seconds"
         yield document.problem((*path, "cache_seconds"), "cache-effect", text, key=True)
+
+
+def _check_signs(document: Document, path: YamlPath, tool: CommandTool) -> Iterator[Problem]:
+    """Yield the first argument that only a shell would understand."""
+    for place, word in enumerate(tool.argv):
+        if place and word in SHELL_SIGNS:
+            text = f"{word} is an argument here: there is no shell; write a script, and name it"
+            yield document.problem((*path, "argv", place), "no-shell", text)
+            return
 
 
 def _check_folders(

@@ -14,6 +14,7 @@ from agents.costs.shape import PRICES_FILE
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.files.changes import Change
 from crew.config.files.saving import finish_save
+from crew.config.files.unread import unread_files
 from crew.config.files.yaml_reader import MAX_BYTES, read
 from crew.config.problems import Problem
 from tools.config.openapi import DOCUMENT_ENDINGS
@@ -110,6 +111,7 @@ def read_sources(folder: Path) -> Sources:
             text = f"the file cannot be read: {error.strerror}"
             problems.append(Problem(name, 1, 1, "unreadable", text))
     _read_named(folder, files)
+    problems += unread_files(folder, (CREW_FILE, TOOLS_FILE, SCRIPT_FILE), ENDINGS, "agents")
     if not any(Path(name).stem == Path(CREW_FILE).stem for name in _top_names(files, problems)):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))

@@ -4,6 +4,7 @@
 import { call, get, parse } from "../api.js";
 import { Graph } from "../drawn/graph.js";
 import { button, element, leftOut, link, visible } from "../page.js";
+import { merged } from "../shared/merge.js";
 import { t } from "../words.js";
 
 const QUIET_MILLIS = 150;
@@ -116,15 +117,34 @@ class EditPage {
     for (const path of gone) this.texts.delete(path);
   }
 
+  // the changes of a draft, within what others have saved since; files in which both have changed the same
+  takeWithin({ files, gone, from = {} }) {
+    const both = [];
+    for (const [path, text] of Object.entries(files)) {
+      // as it is served, with what is written on this page already
+      const now = this.texts.get(path);
+      // a draft of an earlier version does not say what it was made from
+      const { text: whole, conflicts } = now === undefined || typeof from[path] !== "string" ? { text, conflicts: 0 } : merged(text, from[path], now);
+      this.texts.set(path, whole);
+      if (conflicts) both.push(path);
+    }
+    for (const path of gone) {
+      if (!(path in from) || from[path] === this.texts.get(path)) this.texts.delete(path);
+      else both.push(path);
+    }
+    return both;
+  }
+
   // a draft of files that are not served any more
   offerDraft(kept) {
     const names = [...Object.keys(kept.files), ...kept.gone].join(", ");
     const keep = button(t("Take it up"), () => {
-      this.take(kept);
+      const both = this.takeWithin(kept);
       localStorage.removeItem(KEY + kept.base);
       this.keep();
       this.alert.replaceChildren();
-      this.show(this.path);
+      if (both.length) this.say(`${t("Others have changed the same lines. Choose between the marks")}: ${visible(both.join(", "))}`, "warning");
+      this.show(both.find((path) => this.texts.has(path)) ?? this.path);
       return this.check();
     });
     const drop = button(t("Drop my changes"), () => {
@@ -181,7 +201,10 @@ class EditPage {
   keep() {
     const { files, delete: gone } = this.body;
     if (!this.changes.length) localStorage.removeItem(KEY + this.base);
-    else localStorage.setItem(KEY + this.base, JSON.stringify({ base: this.base, files, gone }));
+    else {
+      const from = Object.fromEntries([...Object.keys(files), ...gone].map((path) => [path, this.served.get(path) ?? null]));
+      localStorage.setItem(KEY + this.base, JSON.stringify({ base: this.base, files, gone, from }));
+    }
   }
 
   async check() {
@@ -230,7 +253,11 @@ class EditPage {
     if (!this.why.reportValidity()) return;
     if (!this.changes.length) throw new Error(t("Nothing differs."));
     const sent = JSON.stringify(this.body);
-    const { number } = await send("PUT", "/files", { base: this.base, why: this.why.value, ...this.body }, this.signal);
+    const { number } = await send("PUT", "/files", { base: this.base, why: this.why.value, ...this.body }, this.signal).catch((error) => {
+      // what is written here is offered again there
+      if (error.status === 409) this.alert.replaceChildren(element("div", { className: "buttons" }, button(t("Load what is served now"), () => location.reload())));
+      throw error;
+    });
     // what was typed meanwhile stays, as a draft of the revision before
     if (JSON.stringify(this.body) === sent) localStorage.removeItem(KEY + this.base);
     this.go(`/revisions?r=${number}`);

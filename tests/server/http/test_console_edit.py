@@ -1,5 +1,6 @@
 """A crew's files are edited in the console: checked as one types, kept in the browser, written as a revision."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,38 @@ def test_a_draft_outlives_the_page(browser: Browser, tmp_path: Path):
         page.reload()
         expect(page.locator(".cm-content")).to_contain_text("# second")
         page.get_by_role("button", name="Take it up").click()
-        expect(page.locator(".cm-content")).to_contain_text("# a thought")
+        # at the same place: both, for a person to choose
+        written = page.locator(".cm-content")
+        expect(written).to_contain_text("<<<<<<<# a thought=======# second>>>>>>>")
+        expect(written).to_contain_text("# another hand")
+        expect(page.get_by_text("Others have changed the same lines")).to_contain_text("crew.yaml")
+
+
+def test_a_draft_keeps_what_others_have_saved(browser: Browser, tmp_path: Path):
+    """Its changes are made within theirs; a save of what is served no more says how to go on."""
+    folder = copy_example("routing", tmp_path)
+    with serving(folder, **EDITS) as server, opened_page(browser) as page:
+        opened(page, server)
+        write_at_end(page, "\n# a thought\n")
+        page.get_by_role("textbox", name="Why?").fill("my thought")
+        with client(server) as http:
+            found = http.get("/api/crew/files").json()
+            texts = {one["path"]: one["text"] for one in found["files"]}
+            changed = texts["crew.yaml"].replace("name: ", "# another hand\nname: ", 1)
+            body = {"base": found["base"], "why": "another hand", "files": {"crew.yaml": changed}}
+            assert http.put("/api/crew/files", json=body).is_success
+        page.get_by_role("button", name="Save as a revision").click()
+        page.get_by_role("button", name="Load what is served now").click()
+        page.get_by_role("button", name="Take it up").click()
+        written = page.locator(".cm-content")
+        expect(written).to_contain_text("# another hand")
+        expect(written).to_contain_text("# a thought")
+        page.get_by_role("textbox", name="Why?").fill("my thought")
+        page.get_by_role("button", name="Save as a revision").click()
+        expect(page).to_have_url(re.compile("/revisions"))
+        saved = (folder / "crew.yaml").read_text()
+        assert "# another hand\nname: " in saved
+        assert saved.rstrip().endswith("# a thought")
 
 
 def test_what_lets_it_do_more_is_refused(browser: Browser, tmp_path: Path):

@@ -10,6 +10,8 @@ from tools.schemas.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, a
 
 # a program without a / is looked for here
 FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
+# to a shell these are no words; here they would be arguments
+SHELL_SIGNS = ("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "$(", "`")
 # MAX_ARG_STRLEN of Linux, with the NUL behind it
 MAX_ARGUMENT_BYTES = 131_071
 
@@ -22,6 +24,9 @@ def find_program(name: str) -> str:
     """
     if PLACE.search(name):
         raise ToolDefinitionError("the program cannot be an argument", "argv", "unknown-program")
+    if " " in name and not _is_program(name):
+        text = f"argv has a program and each of its arguments by itself: {_by_itself(name)}"
+        raise ToolDefinitionError(text, "argv", "unknown-program")
     if "/" not in name:
         for folder in FOLDERS:
             if _is_program(found := f"{folder}/{name}"):
@@ -35,6 +40,14 @@ def find_program(name: str) -> str:
         text = f"{name} is no program that can be run here"
         raise ToolDefinitionError(text, "argv", "unknown-program")
     return name
+
+
+def _by_itself(command: str) -> str:
+    """Return a command as a list of its words, or that it needs a shell."""
+    words = command.split()
+    if any(sign in word for word in words for sign in SHELL_SIGNS):
+        return "there is no shell for |, > or &&; write a script, and name it"
+    return f"[{', '.join(words)}]"
 
 
 def _is_program(path: str) -> bool:

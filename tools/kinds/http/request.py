@@ -182,6 +182,8 @@ def parse_url(url: str) -> SplitResult:
     if "@" in target.netloc:
         raise _wrong_url("a URL holds no user; write an Authorization header")
     host = target.netloc.removesuffix(f":{port}")
+    if not host:
+        raise _wrong_url(f"there is no host; a URL begins with {target.scheme}://HOST/")
     if HOST.fullmatch(host) is None or port == 0:
         raise _wrong_url(f"{target.netloc!r} is no host; write another alphabet in its xn-- form")
     if target.fragment or "#" in url:

@@ -89,6 +89,9 @@ def _program(config: McpServer, folder: Path, marks: Marks) -> Program:
         found = shutil.which(command, path=config.env.get("PATH"))
     if found is None:
         text = f"there is no program {command} in PATH, or it may not be run; write its whole path"
+        program, *args = command.split()
+        if args:
+            text = f"command is the program alone; write {program}, and args: [{', '.join(args)}]"
         raise ToolDefinitionError(text, "command", "unknown-program")
     cwd = (folder / config.cwd).resolve()
     if not cwd.is_dir():
