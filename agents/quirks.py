@@ -15,6 +15,7 @@ MaxTokensKey = Literal["max_tokens", "max_completion_tokens", "none"]
 SystemRole = Literal["system", "user"]
 EmptyContent = Literal["null", "text", "none"]
 Thinking = Literal["send_back", "leave_out"]
+CallIds = Literal["sent", "short"]
 # of a request, what may be left out of it
 # (reasoning_effort: how much it thinks, whatever an API calls it; reasoning_summary: that it says
 # what it thinks; prompt_cache: what marks the beginnings that it is to keep)
@@ -37,6 +38,8 @@ class Quirks:
     alternate_roles: bool = False
     # one call in each assistant message
     single_calls: bool = False
+    # ids of calls that another model has given: as these were sent, or as nine letters and digits
+    call_ids: CallIds = "sent"
     # the content of an assistant message that has calls and no text
     empty_content: EmptyContent = "null"
     # `stream_options` with `include_usage`
@@ -80,6 +83,8 @@ class QuirksConfig(Shape):
     """Join messages of one role that follow each other; the first is the user's."""
     single_calls: bool | None = None
     """Send each tool call of an answer in a message of its own."""
+    call_ids: CallIds | None = None
+    """`short`: ids of calls go back as nine letters and digits, as Mistral wants them."""
     empty_content: EmptyContent | None = None
     """What the content of a message with calls and no text is: null, an empty text, or left out."""
     stream_usage: bool | None = None
@@ -115,9 +120,13 @@ KNOWN: Mapping[str, dict[str, Any]] = {
     # newer models refuse max_tokens, all know the other
     "api.openai.com": {"max_tokens_key": "max_completion_tokens"},
     "generativelanguage.googleapis.com": {"google": True},
+    "api.mistral.ai": {"call_ids": "short"},
 }
 # the same, by a provider's name
-KNOWN_PROVIDERS: Mapping[str, dict[str, Any]] = {"google": {"google": True}}
+KNOWN_PROVIDERS: Mapping[str, dict[str, Any]] = {
+    "google": {"google": True},
+    "mistral": {"call_ids": "short"},
+}
 
 
 def known_of(provider: str, base_url: str) -> dict[str, Any]:

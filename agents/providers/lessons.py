@@ -14,54 +14,18 @@ from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.refusals import Refusal
 from agents.endpoint import DialectName
 from agents.providers.image_refusals import has_images, refuses_images
+from agents.providers.messages_refused import (
+    ALTERNATE,
+    CALL_ID,
+    EMPTY_IS_WRONG,
+    NO_CALLS,
+    NO_CONTENT,
+    NO_SYSTEM,
+    ONE_CALL,
+)
 from agents.providers.names import AS_NAME, ASIDE, COMMON, NAMES, REFUSED
 from agents.quirks import PARAMETERS, Parameter, Quirks
 
-ALTERNATE = re.compile(
-    r"alternat|consecutive (?:\w+ ){0,3}(?:messages?|roles?|turns?|user|assistant)"
-    r"|(?:messages?|roles?|turns?)[^.]{0,60}in a row"
-    r"|(?:first|start(?:s|ing)?|begin(?:s|ning)?)[^.]{0,60}(?:role|message)?[^.]{0,30}['\"]?user['\"]?"
-    r"[^.]{0,40}(?:message|role|turn)"
-    r"|(?:first|initial) (?:non-system )?message[^.]{0,40}user"
-    r"|expected (?:the )?(?:last )?role (?:user|assistant|tool)[^.]{0,60}(?:but|got)"
-    r"|unexpected role '?(?:user|assistant)'? after role",
-    re.IGNORECASE,
-)
-NO_SYSTEM = re.compile(
-    r"\b(?:system|developer)\b['\"`]?\s*(?:roles?|messages?|prompts?|instructions?)?\b[^.\n]{0,60}?"
-    rf"(?:{REFUSED}|not valid|invalid|is not one of|not enabled)"
-    rf"|\broles?\b[^.\n]{{0,40}}?(?:{REFUSED}|not valid|invalid|got|but)[^.\n]{{0,40}}\bsystem\b"
-    r"|only\b[^.\n]{0,60}\broles?\b[^.\n]{0,60}\b(?:supported|allowed|accepted)\b"
-    r"|\brole\b[^\n]{0,60}(?:should|must) be (?:one of )?\W{0,3}user\W{1,8}(?:or |and )?"
-    r"\W{0,2}assistant"
-    r"|unexpected role '?system|got system",
-    re.IGNORECASE,
-)
-NO_CONTENT = re.compile(
-    r"content\b.{0,200}?(?:valid string|string_type|a string|be string|null|none|required|missing"
-    r"|nonetype|empty|blank)|(?:null|none|nonetype|missing|empty|blank)\b.{0,80}?\bcontent\b",
-    re.IGNORECASE | re.DOTALL,
-)
-EMPTY_IS_WRONG = re.compile(
-    r"non-?empty|(?:not|n't|never) be (?:an )?(?:empty|blank)|is (?:empty|blank)|at least 1 char"
-    r"|empty (?:text|string|content)|min_length|too_short",
-    re.IGNORECASE,
-)
-ONE_CALL = re.compile(
-    r"(?:single|one) tool[- ]?call|(?:parallel|multiple|several) (?:tool|function)[- _]?calls?"
-    r"|tool[- ]?calls? (?:one )?at (?:once|a time)|only one (?:tool|function)[- ]?call",
-    re.IGNORECASE,
-)
-# Ollama says "does not support tools", OpenRouter "No endpoints found that support tool use", vLLM
-# "requires --enable-auto-tool-choice"
-NO_CALLS = re.compile(
-    r"enable-auto-tool-choice"
-    r"|(?:not|n't|no\b[^.]{0,60}|un)\s?-?support\w*[^.]{0,60}\b(?:tools?|functions?)\b"
-    r"|\b(?:tools?|functions?)\b(?:[ _-]?(?:use|call\w*|choice))?[^.]{0,60}?"
-    rf"(?:{REFUSED}|require)"
-    r"|(?:unknown|unrecogni[sz]ed|unexpected|extra inputs?|not permitted)[^.]{0,60}\btools?\b",
-    re.IGNORECASE,
-)
 # vLLM and Groq name the parameter, llama.cpp says "Cannot use custom grammar constraints with
 # tools", Gemini "Function calling with a response mime type … is unsupported", Bedrock
 # "output_config.format"
@@ -263,6 +227,13 @@ def _one_call(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     return replace(quirks, single_calls=True), "takes one tool call in a message"
 
 
+def _call_ids(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    has_ids = any(one.get("tool_calls") for one in body["messages"])
+    if not has_ids or quirks.call_ids == "short" or not CALL_ID.search(text):
+        return None
+    return replace(quirks, call_ids="short"), "takes ids of calls of nine letters and digits"
+
+
 def _content(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     calling = [one for one in body["messages"] if one.get("tool_calls")]
     if not any(not one.get("content") for one in calling) or not NO_CONTENT.search(text):
@@ -332,6 +303,7 @@ CHAT_LESSONS: tuple[Learn, ...] = (
     _streams,
     _tool_choice,
     _typed_output,
+    _call_ids,
     _content,
     _thoughts,
     _one_call,

@@ -7,6 +7,7 @@ nowhere else.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agents.dialects.call_ids import short_id
 from agents.dialects.chat.messages import (
     CHAT,
     THOUGHTS,
@@ -122,6 +123,8 @@ def _in_form(messages: list[WireMessage], quirks: Quirks) -> list[WireMessage]:
     """Return the messages as the endpoint wants them."""
     if quirks.google:
         messages = [_signed(message) for message in messages]
+    if quirks.call_ids == "short":
+        messages = [_with_short_ids(message) for message in messages]
     if quirks.single_calls:
         messages = list(_one_call_each(messages))
     if quirks.empty_content != "null":
@@ -139,6 +142,15 @@ def _signed(message: WireMessage) -> WireMessage:
     if not calls or any("extra_content" in call for call in calls):
         return message
     return {**message, "tool_calls": [{**calls[0], "extra_content": UNSIGNED}, *calls[1:]]}
+
+
+def _with_short_ids(message: WireMessage) -> WireMessage:
+    if message["role"] == "tool":
+        return {**message, "tool_call_id": short_id(message["tool_call_id"])}
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    return {**message, "tool_calls": [{**one, "id": short_id(one["id"])} for one in calls]}
 
 
 def _one_call_each(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:

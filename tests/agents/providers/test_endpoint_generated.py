@@ -36,6 +36,11 @@ def has_null(request: Request) -> bool:
     return any(one.get("content", "") is None for one in request["messages"])
 
 
+def call_ids(request: Request) -> list[str]:
+    calls = [one for message in request["messages"] for one in message.get("tool_calls") or ()]
+    return [one["id"] for one in calls]
+
+
 # by name: what is refused, and how servers say so
 REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
     "max_tokens": (
@@ -84,6 +89,14 @@ REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
         has_several_calls,
         ("This model only supports single tool-calls at once!",),
     ),
+    "ids": (
+        lambda request: any(len(one) != 9 for one in call_ids(request)),
+        (
+            "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+            "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with "
+            "maximum length 40, but got a string with length 58 instead.",
+        ),
+    ),
     "null": (
         has_null,
         ("messages.2.content: Input should be a valid string",),
@@ -96,6 +109,8 @@ REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
         ),
     ),
 }
+
+
 SHAPES: tuple[Callable[[str], Any], ...] = (
     error,
     lambda text: error(text, type="invalid_request_error", param=None, code="400"),
