@@ -2,6 +2,7 @@
 
 import pypdfium2
 
+from crew.documents.reading.forms import fields_of
 from crew.documents.reading.marked import MarkedText, UnreadableFile
 
 # pages without text that are named
@@ -16,6 +17,8 @@ def read_pdf(data: bytes, out: MarkedText) -> None:
         why = "is encrypted" if "password" in str(error) else "is damaged: it is no PDF"
         raise UnreadableFile(why) from error
     with document:
+        # without it no field has a value; scripts of the file are not run
+        document.init_forms()
         empty: list[int] = []
         for number in range(len(document)):
             text = _text(document, number)
@@ -41,8 +44,10 @@ def _text(document: pypdfium2.PdfDocument, number: int) -> str:
     try:
         words = page.get_textpage()
         try:
-            return str(words.get_text_bounded())
+            text = str(words.get_text_bounded()).strip()
         finally:
             words.close()
+        filled = "\n".join(fields_of(document, page))
+        return f"{text}\n\n{filled}" if filled else text
     finally:
         page.close()

@@ -1,4 +1,7 @@
-"""Files that other programs wrote: LibreOffice 7.4, and Chromium (`picture`, `page-of-chromium`)."""
+"""Files that other programs wrote.
+
+LibreOffice 7.4, Chromium (`picture`, `page-of-chromium`), ReportLab 5 and pypdf 7 (`form`).
+"""
 
 from pathlib import Path
 
@@ -47,6 +50,24 @@ async def test_slides():
     found = await read("deck.pptx", (FILES / "deck.pptx").read_bytes())
     assert "## Ngày nghỉ" in found.text
     assert found.pieces[0].piece.place == "slide 1 to 2"
+
+
+async def test_what_is_filled_into_a_form():
+    """By the words beside each field; nothing of one that is empty, or hides what is typed."""
+    found = await read("form.pdf", (FILES / "form.pdf").read_bytes())
+    filled = [line for line in found.text.splitlines() if ": " in line and "Abroad" not in line]
+    assert filled == [
+        "Full name: Trần Thị Ánh",
+        "days: 17",
+        "Paid leave: yes",
+        "Kind of leave: parental",
+        "Half day: morning",
+        # of a page that has nothing else
+        "Signed by: Bob",
+    ]
+    assert "4711" not in found.text
+    assert [one.piece.place for one in found.pieces] == ["page 1 to 2"]
+    assert found.notes == ()
 
 
 @pytest.mark.parametrize(
