@@ -1,9 +1,11 @@
 """The output items of a response, and the events by which each comes to be."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # (type of the event, what it has besides)
 ItemEvent = tuple[str, dict[str, Any]]
+Annotation = dict[str, Any]
 
 
 def reasoning_item(id_: str, text: str) -> dict[str, Any]:
@@ -27,17 +29,37 @@ def reasoning_events(item: dict[str, Any]) -> list[ItemEvent]:
     ]
 
 
-def message_item(id_: str, text: str | None, status: str = "completed") -> dict[str, Any]:
+def citations(sources: Sequence[Mapping[str, Any]]) -> list[Annotation]:
+    """Return what the answer cites, as annotations: each passage once, in the order of numbers.
+
+    Args:
+        sources: as `done` has them.
+    """
+    cited = [one for one in sources if one.get("cited")]
+    return [
+        {
+            "type": "file_citation",
+            "file_id": one["document"],
+            "filename": one["name"],
+            "index": place,
+        }
+        for place, one in enumerate(cited)
+    ]
+
+
+def message_item(
+    id_: str, text: str | None, status: str = "completed", cited: Sequence[Annotation] = ()
+) -> dict[str, Any]:
     """Return the message with the answer; None: it has begun."""
     whole = {"id": id_, "type": "message", "role": "assistant", "phase": "final_answer"}
     if text is None:
         return {**whole, "status": "in_progress", "content": []}
-    return {**whole, "status": status, "content": [text_part(text)]}
+    return {**whole, "status": status, "content": [text_part(text, cited)]}
 
 
-def text_part(text: str) -> dict[str, Any]:
-    """Return a text as content."""
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+def text_part(text: str, cited: Sequence[Annotation] = ()) -> dict[str, Any]:
+    """Return a text as content, with what it cites."""
+    return {"type": "output_text", "text": text, "annotations": list(cited), "logprobs": []}
 
 
 def message_start(id_: str) -> list[ItemEvent]:
@@ -55,13 +77,21 @@ def message_delta(id_: str, text: str) -> ItemEvent:
     return "response.output_text.delta", {**at, "delta": text}
 
 
-def message_end(id_: str, text: str, status: str = "completed") -> list[ItemEvent]:
+def message_end(
+    id_: str, text: str, status: str = "completed", cited: Sequence[Annotation] = ()
+) -> list[ItemEvent]:
     """Return the events by which a message ends."""
     at = {"item_id": id_, "content_index": 0}
+    kind = "response.output_text.annotation.added"
+    added = [
+        (kind, {**at, "annotation_index": place, "annotation": one})
+        for place, one in enumerate(cited)
+    ]
     return [
+        *added,
         ("response.output_text.done", {**at, "text": text, "logprobs": []}),
-        ("response.content_part.done", {**at, "part": text_part(text)}),
-        ("response.output_item.done", {"item": message_item(id_, text, status)}),
+        ("response.content_part.done", {**at, "part": text_part(text, cited)}),
+        ("response.output_item.done", {"item": message_item(id_, text, status, cited)}),
     ]
 
 

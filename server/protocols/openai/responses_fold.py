@@ -1,6 +1,6 @@
 """A run's events as the Responses API has them: each segment is a response."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -9,11 +9,13 @@ from crew.journal.events import status_of
 from crew.journal.wire import RunEvent
 from server.protocols.folds import CUT_SHORT, Frame, SegmentCounts, in_place_of_gap
 from server.protocols.openai.items import (
+    Annotation,
     ItemEvent,
     approval_item,
     call_end,
     call_item,
     call_start,
+    citations,
     message_delta,
     message_end,
     message_item,
@@ -248,12 +250,14 @@ class ResponsesFold:
         place = len(self.document["output"]) - 1
         return [*begun, *self._placed(place, [message_delta(self._message, text)])]
 
-    def _end_message(self, text: str, status: str = "completed") -> list[ItemEvent]:
+    def _end_message(
+        self, text: str, status: str = "completed", cited: Sequence[Annotation] = ()
+    ) -> list[ItemEvent]:
         if not self._message:
             return []
         place = len(self.document["output"]) - 1
-        self.document["output"][place] = message_item(self._message, text, status)
-        events = message_end(self._message, text, status)
+        self.document["output"][place] = message_item(self._message, text, status, cited)
+        events = message_end(self._message, text, status, cited)
         self._message = ""
         return self._placed(place, events)
 
@@ -268,7 +272,8 @@ class ResponsesFold:
         rest = self.speech.rest(who, text) if who is not None else text
         made = self._say(rest) if rest else []
         is_cancelled = status_of(data["reason"]) == "cancelled"
-        made += self._end_message(text, "incomplete" if is_cancelled else "completed")
+        cited = citations(data.get("sources") or ())
+        made += self._end_message(text, "incomplete" if is_cancelled else "completed", cited)
         for one in questions:
             if one.is_decided_by_yes and not self.is_open:
                 id_ = f"mcpr_{self.run_id}_{one.seq}_{one.key}"
