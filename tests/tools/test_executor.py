@@ -94,9 +94,9 @@ async def test_retries_by_class_of_error(
     error: Callable[[], BaseException], attempts: int, status: str
 ):
     """Two retries where another try may help, none where it cannot; the other calls go on."""
-    results, received = await run(
-        [ToolCall("1", "failing"), ToolCall("2", "add", {"a": 1})], failing(error), add
-    )
+    made = [ToolCall("1", "failing"), ToolCall("2", "add", {"a": 1})]
+    async with moving_clock() as clock:
+        results, received = await run(made, failing(error), add, clock=clock)
     assert (results[0].attempts, results[0].status) == (attempts, status)
     assert results[1].output == "2"
     assert sum(isinstance(event, CallRetried) for event in received) == attempts - 1

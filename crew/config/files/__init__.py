@@ -4,6 +4,6 @@
 stops at), `spacing` (spaces that are missing), `data_files` (OpenAPI documents, mcp.lock.json),
 `environment` (`${NAME}`),
 `redaction` (lines that may hold a secret), `masking` (literal secrets, hidden and put back),
-`programs` (files that are used, and no part of a revision),
+`programs` (files that are used, and no part of a revision), `unread` (names that are nearly right),
 `saving` (several files, written as a whole).
 """

@@ -9,6 +9,7 @@ from crew.runs.chores.kinds import ChoreWork
 from crew.runs.errors import RunEnded, UnknownConversation, UnknownRun
 from crew.runs.memory.export import document_owners
 from crew.runs.runs import Runs
+from crew.runs.upkeep.by_hand import forget_pauser
 from tools.clock import rfc3339
 
 LANE = "erasure"
@@ -47,6 +48,7 @@ class Erasing:
         # of budgets that are gone, too
         others = [one.name for one in self.runs.crew.budgets if one.scope != "user"]
         await self.store.budgets.forget(user_id, others)
+        await forget_pauser(self.store, user_id)
         if await self._left(chore.owner, user_id):
             # it came meanwhile
             return "more"

@@ -7,6 +7,7 @@ from crew.journal.errors import StoreError
 from crew.journal.query import Source
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.schedules import ScheduleState, key_of
+from crew.journal.store import RunStore
 from crew.runs.errors import ScheduleBusy, UnknownSchedule
 from crew.runs.run import Run
 from crew.runs.runs import Runs
@@ -79,14 +80,28 @@ async def _change(runs: Runs, name: str, change: Callable[[ScheduleState], Sched
     """Replace the state of a schedule; others may do so at the same time."""
     if name not in runs.crew.config.schedules:
         raise UnknownSchedule(name)
-    key = key_of(runs.crew.name, name)
+    if not await _replace(runs.store, key_of(runs.crew.name, name), change):
+        raise StoreError(f"schedule {name} is not kept yet; try again in a second")
+
+
+async def forget_pauser(store: RunStore, name: str) -> None:
+    """Take the name of who has paused schedules from them, which stay paused; raises StoreError."""
+    for key, (found, _) in (await store.schedules.states()).items():
+        if name and found.paused_by == name:
+            await _replace(store, key, lambda state: replace(state, paused_by=""))
+
+
+async def _replace(
+    store: RunStore, key: str, change: Callable[[ScheduleState], ScheduleState]
+) -> bool:
+    """Replace a state; False: there is none."""
     for _ in range(TRIES):
-        found = (await runs.store.schedules.states()).get(key)
+        found = (await store.schedules.states()).get(key)
         if found is None:
-            raise StoreError(f"schedule {name} is not kept yet; try again in a second")
+            return False
         state, version = found
         if (changed := change(state)) == state:
-            return
-        if await runs.store.schedules.move(key, changed, version):
-            return
-    raise StoreError(f"schedule {name} is changed by others all the time; try again")
+            return True
+        if await store.schedules.move(key, changed, version):
+            return True
+    raise StoreError("others change this schedule all the time; try again")

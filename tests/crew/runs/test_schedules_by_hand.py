@@ -10,7 +10,12 @@ from crew import Answer, Runs
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.schedules import key_of
 from crew.runs.errors import ScheduleBusy, UnknownSchedule
-from crew.runs.upkeep.by_hand import pause_schedule, resume_schedule, start_now
+from crew.runs.upkeep.by_hand import (
+    forget_pauser,
+    pause_schedule,
+    resume_schedule,
+    start_now,
+)
 from crew.runs.upkeep.due import due_schedules
 from tests.crew.runs.test_schedules import EVERY_TEN, Site, minutes
 
@@ -114,3 +119,17 @@ async def test_many_change_one_at_the_same_time(tmp_path: Path):
         assert state.paused_by == "ann"
         assert [one.outcome for one in state.ended] == ["by_hand"] * 10
         assert len({one.run_id for one in state.ended}) == 10
+
+
+async def test_who_has_paused_it_can_be_forgotten(tmp_path: Path):
+    """It stays paused; others' names stay."""
+    site = Site(tmp_path)
+    async with site.up(site.crew({"often": EVERY_TEN, "other": EVERY_TEN})) as runs:
+        await site.clock.sleep(60)
+        await pause_schedule(runs, "often", "ann")
+        await pause_schedule(runs, "other", "bob")
+        await forget_pauser(runs.store, "")
+        await forget_pauser(runs.store, "ann")
+        shown = {one["name"]: one["paused"] for one in await due_schedules(runs.store, runs.crew)}
+        assert (shown["often"]["by"], shown["other"]["by"]) == ("", "bob")
+        assert shown["often"]["at"]
