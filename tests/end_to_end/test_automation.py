@@ -1,5 +1,6 @@
 """What people do with schedules, hooks and channels of a server, and what is shown of them."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,36 @@ def test_a_schedule_is_paused(folder: Path):
         ]
         assert details[0] == "schedule often goes on"
         assert "schedule often paused" in details
+
+
+def test_by_commands(folder: Path):
+    """The same at a server; in a folder a schedule is paused, too."""
+    with serving(folder, CREW_API_TOKENS=TOKENS) as server, asking(server, BOSS) as http:
+        until(lambda: kept(http, "yearly"))
+        at = ("--server", server.url)
+
+        def asked(*words: str) -> Any:
+            return crew("schedules", *words, *at, CREW_TOKEN=BOSS)
+
+        paused = asked("--pause", "often")
+        assert "paused by boss since" in paused.stdout
+        run_id = asked("--run", "yearly").stdout.strip()
+        assert named(http, "schedules", "yearly")["last"]["run_id"] == run_id
+        assert "there is no schedule 'nix'" in asked("--run", "nix").stderr
+        assert json.loads(asked("--resume", "often", "--json").stdout)["paused"] is None
+        assert asked("--run", "yearly", "--pause", "often").returncode == 2
+        http.post("/api/crew/hooks/tickets", json={"text": "x"})
+        until(lambda: len(named(http, "hooks", "tickets")["refused"]) == 1)
+        hooks = crew("hooks", *at, CREW_TOKEN=BOSS).stdout
+        assert "refused: " in hooks
+        assert "its pointers name nothing" in hooks
+    here = crew("schedules", folder, "--pause", "often")
+    assert "often" in here.stdout
+    assert "paused" in here.stdout
+    assert "it is for a server" in " ".join(
+        crew("schedules", folder, "--run", "often").stderr.split()
+    )
+    assert "paused" not in crew("schedules", folder, "--resume", "often").stdout
 
 
 def test_what_a_hook_refuses_is_shown(folder: Path):

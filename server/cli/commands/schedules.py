@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import typer
@@ -25,6 +26,15 @@ def schedules(
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
+    run: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Start a run of this one now, at a server.")
+    ] = None,
+    pause: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Start nothing at the times of this one.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Let this one go on, from now.")
+    ] = None,
     server: Server = None,
     profile: Profile = None,
 ) -> None:
@@ -32,7 +42,23 @@ def schedules(
 
     Example: [bold]crew schedules examples/on-call[/]
     """
-    if (target := chosen_target(server, profile, folder)) is not None:
+    target = chosen_target(server, profile, folder)
+    chosen = [one for one in (run, pause, resume) if one is not None]
+    if len(chosen) > 1:
+        raise typer.BadParameter("give one of --run, --pause and --resume", param_hint="--pause")
+    if chosen:
+        if run is not None and target is None:
+            text = "it is for a server; crew run DIR QUESTION starts a run here"
+            raise typer.BadParameter(text, param_hint="--run")
+        with opened_api(target, folder or HERE) as api:
+            path = f"/schedules/{quote(chosen[0], safe='')}"
+            if run is not None:
+                print(api.send("POST", f"{path}/run")["run_id"])
+            else:
+                shown = api.send("POST", f"{path}/pause", {"paused": pause is not None})
+                _print(shown, as_document=as_document)
+        return
+    if target is not None:
         with opened_api(target, HERE) as api:
             found = api.read("/schedules")["schedules"]
     else:
@@ -41,7 +67,11 @@ def schedules(
     if not found:
         say_none("crew.yaml has no schedules", as_document=as_document)
     for one in found:
-        print(visible_json(to_json(one).decode()) if as_document else visible(_text(one)))
+        _print(one, as_document=as_document)
+
+
+def _print(one: Mapping[str, Any], *, as_document: bool) -> None:
+    print(visible_json(to_json(one).decode()) if as_document else visible(_text(one)))
 
 
 def hooks(
@@ -63,9 +93,11 @@ def hooks(
         say_none("crew.yaml has no hooks", as_document=as_document)
     base = target.url if target is not None else ""
     for one in found:
+        refused = [f"\n  refused: {each['at']} {each['why']}" for each in one["refused"]]
         text = f"{one['name']}  POST {base}{one['path']}\n  asks: {' '.join(one['query'].split())}"
         last = "\n  last run: " + (_started(one["recent"][0]) if one["recent"] else "none")
-        print(visible_json(to_json(one).decode()) if as_document else visible(text + last))
+        whole = "".join((text, last, *refused))
+        print(visible_json(to_json(one).decode()) if as_document else visible(whole))
 
 
 def _started(run: Mapping[str, Any]) -> str:
