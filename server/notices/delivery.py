@@ -1,7 +1,9 @@
 """One try to send a notice, by HTTP or SMTP."""
 
 import asyncio
+import errno
 import smtplib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
@@ -16,6 +18,13 @@ from server.notices.messages import Post, email_of, link_of, post_of
 from tools.clock import Clock
 
 TRY_SECONDS = 15.0
+REASONS = {
+    errno.ECONNREFUSED: "the connection is refused",
+    errno.ECONNRESET: "it closes the connection",
+    errno.EHOSTUNREACH: "there is no way to its host",
+    errno.ENETUNREACH: "there is no way to its network",
+    errno.ETIMEDOUT: "its host does not answer",
+}
 
 
 class NotDelivered(Exception):
@@ -51,9 +60,25 @@ class Delivery:
                 status = response.status
         except aiohttp.ClientError as error:
             # its text has the address
-            raise NotDelivered(f"it cannot be reached ({type(error).__name__})") from error
+            raise NotDelivered(f"it cannot be reached: {_why(error)}") from error
         if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             raise NotDelivered(f"it answers with {status}")
+
+
+def _why(error: Exception) -> str:
+    """Return why there is no connection; the error's own text has the address."""
+    code = getattr(error, "errno", None)
+    match error:
+        case aiohttp.ClientConnectorDNSError() | socket.gaierror():
+            return "there is no such host"
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return "its certificate is not trusted, or it speaks no TLS there"
+        case aiohttp.ServerDisconnectedError() | smtplib.SMTPServerDisconnected():
+            return "it closes the connection"
+        case _ if code in REASONS:
+            return REASONS[code]
+        case _:
+            return type(error).__name__
 
 
 @asynccontextmanager
@@ -97,6 +122,6 @@ def _send_email(channel: EmailChannel, message: EmailMessage) -> None:
     except smtplib.SMTPResponseException as error:
         raise NotDelivered(f"it answers with {error.smtp_code}") from error
     except (smtplib.SMTPException, OSError) as error:
-        raise NotDelivered(f"it cannot be reached ({type(error).__name__})") from error
+        raise NotDelivered(f"it cannot be reached: {_why(error)}") from error
     if refused:
         raise NotDelivered(f"it refuses {len(refused)} of {len(channel.to)} addresses")

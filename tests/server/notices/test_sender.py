@@ -116,7 +116,7 @@ async def test_after_a_day_it_is_given_up(tmp_path: Path, caplog: pytest.LogCapt
     (error,) = [one for one in caplog.records if one.levelno == logging.ERROR]
     assert error.getMessage() == (
         "notify hook (127.0.0.1:9) is not told of run r1, given up after 24 hours: "
-        "it cannot be reached (ClientConnectorError)"
+        "it cannot be reached: the connection is refused"
     )
 
 
@@ -196,7 +196,7 @@ async def test_a_password_is_sent_by_tls_alone(
     context.load_cert_chain(chain, key)
     user = {"username": "u", "password": "p"}
     async with smtp_server("u", "p", ssl=context) as box:
-        with pytest.raises(NotDelivered, match="SSLCertVerificationError"):
+        with pytest.raises(NotDelivered, match="its certificate is not trusted"):
             await deliver(mail(box.port, encryption="tls", **user))
         monkeypatch.setenv("SSL_CERT_FILE", str(chain))
         await deliver(mail(box.port, encryption="tls", **user))
@@ -213,3 +213,24 @@ async def test_a_password_is_sent_by_tls_alone(
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A key, and a certificate of localhost."""
     return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        (channel(kind="webhook", url="http://127.0.0.1:9/x"), "the connection is refused"),
+        (channel(kind="webhook", url="http://nobody.invalid/x"), "there is no such host"),
+        (mail(9), "the connection is refused"),
+    ],
+    ids=["refused", "no host", "email"],
+)
+async def test_why_there_is_no_connection(config: Any, why: str):
+    """In words, without the address."""
+    with pytest.raises(NotDelivered) as failed:
+        await deliver(config)
+    assert str(failed.value) == f"it cannot be reached: {why}"
+
+
+async def test_a_server_that_speaks_no_tls():
+    with receiver() as heard, pytest.raises(NotDelivered, match="speaks no TLS there"):
+        await deliver(channel(kind="webhook", url=f"https://127.0.0.1:{heard.port}/x"))
