@@ -1,8 +1,6 @@
 """What the types of shapes say: the keys at a path, where else a key belongs, what is expected."""
 
-import json
 import re
-import shlex
 import types
 import typing
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from pydantic_core import ErrorDetails
 from agents.config import AgentConfig
 from crew.config.files.document import YamlPath
 from crew.config.keys.crew_file import CrewConfig
-from tools.kinds.command.arguments import SHELL_SIGNS
+from tools.kinds.command.arguments import listed_words
 from tools.schemas.yaml_shape import Shape
 
 # the two files whose keys are mistaken for each other's
@@ -38,9 +36,6 @@ EXPECTED = {
 ONE_NAME = frozenset({"target", "entry_point", "next_agent", "on_wait_timeout", "id", "provider"})
 # keys whose value is a list of a program's arguments
 WORDS = frozenset({"argv", "args"})
-# what stands in a YAML list without quotes
-PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+=-][A-Za-z0-9_./+=:@-]*")
-MAX_WORDS = 12
 NAME_CHARACTER = re.compile(r"[A-Za-z0-9_-]")
 NAMES = re.compile(r"\w[\w-]{0,40}(\s*,\s*\w[\w-]{0,40})*")
 FOUND = {dict: "a mapping", list: "a list", type(None): "nothing"}
@@ -194,24 +189,13 @@ def expectation(detail: ErrorDetails, path: YamlPath) -> str:
         if path[-1] == "status":
             return f"{text} of numbers, such as [200, 404]"
         if path[-1] in WORDS and " " in given:
-            words = _words(given)
-            return f"{text} of words; write [{', '.join(words)}]" if words else f"{text} of words"
+            words = listed_words(given)
+            return f"{text} of words; write {words}" if words else f"{text} of words"
         is_short = NAMES.fullmatch(given) or WITH_UNIT.fullmatch(given)
         return f"{text}; write [{given}]" if is_short else text
     if isinstance(given, str) and WITH_UNIT.fullmatch(given):
         return f"{text} without a unit; the key's name has the unit"
     return text
-
-
-def _words(command: str) -> list[str]:
-    """Return a command as items of a YAML list; empty: it needs a shell, or is long."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return []
-    if len(words) > MAX_WORDS or any(one in SHELL_SIGNS for one in words):
-        return []
-    return [one if PLAIN_WORD.fullmatch(one) else json.dumps(one) for one in words]
 
 
 def lowered(text: str) -> str:

@@ -91,7 +91,7 @@ class Explainer:
             state: of the run before its first event; it is brought to its end.
             moments: its events.
         """
-        before = moments[0].at if moments else None
+        before: datetime | None = None
         for one in moments:
             step = self._step(state, one.event, one.at)
             if step is not None:

@@ -1,5 +1,7 @@
 """PDF, page by page."""
 
+from contextlib import suppress
+
 import pypdfium2
 
 from crew.documents.reading.forms import fields_of
@@ -18,7 +20,8 @@ def read_pdf(data: bytes, out: MarkedText) -> None:
         raise UnreadableFile(why) from error
     with document:
         # without it no field has a value; scripts of the file are not run
-        document.init_forms()
+        with suppress(pypdfium2.PdfiumError):
+            document.init_forms()
         empty: list[int] = []
         for number in range(len(document)):
             text = _text(document, number)

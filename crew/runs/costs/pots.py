@@ -81,9 +81,7 @@ def _closed(pot: Pot, tokens: int = 0) -> Share:
     return with_limits(pot, Share(pot.key, pot.resets_at, 0, tokens))
 
 
-async def present_pots(
-    store: RunStore, crew: Crew, value: str | None = None, limit: int = MAX_POTS
-) -> list[ShownPot]:
+async def present_pots(store: RunStore, crew: Crew, value: str | None = None) -> list[ShownPot]:
     """Return the pots of the present periods, the fullest first; raises StoreError.
 
     A budget of the crew has one even where nothing was used.
@@ -91,8 +89,7 @@ async def present_pots(
     Args:
         store: has them.
         crew: has the budgets.
-        value: only pots of this one: a user, a token, an agent; None: all.
-        limit: so many of each budget at most, the fullest.
+        value: only pots of this one: a user, a token, an agent; None: of each budget the fullest.
     """
     now, found = store.now(), []
     states = None
@@ -102,7 +99,7 @@ async def present_pots(
         start, end = period_of(budget.per, now, crew.zone)
         empty = Pot(budget, PotKey(budget.name, "", start), end)
         if states is None:
-            of = await store.budgets.fullest(_closed(empty), limit)
+            of = await store.budgets.fullest(_closed(empty), MAX_POTS)
         else:
             key = budget.name, start
             of = [one for one in states if (one.key.budget, one.key.period) == key]
@@ -163,12 +160,11 @@ async def fullest_ratios(store: RunStore, crew: Crew) -> Mapping[str, tuple[floa
     """
     if not crew.budgets:
         return {}
-    # agents with limits of their own share a budget's name: each has its pot
-    pots = await present_pots(store, crew, limit=len(crew.agents) + 1)
-    ratios: dict[str, float] = {}
-    for one in pots:
-        name = one.pot.budget.name
-        ratios[name] = max(ratios.get(name, 0.0), one.used)
+    # in a new period nothing is used, until there is a pot
+    ratios = {one.name: 0.0 for one in crew.budgets}
+    for pot in await present_pots(store, crew):
+        name = pot.pot.budget.name
+        ratios[name] = max(ratios[name], pot.used)
     periods = [period_of(one.per, store.now(), crew.zone)[0] for one in crew.budgets]
     held = await store.budgets.held(list(ratios), periods)
     return {name: (ratio, held.get(name, 0) / NANOS) for name, ratio in ratios.items()}

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from crew.journal.errors import StoreError
-from crew.journal.query import Source
+from crew.journal.query import IdempotencyKey, Source
 from crew.journal.records.audit import AuditEntry
 from crew.journal.records.schedules import ScheduleState, key_of
 from crew.journal.store import RunStore
-from crew.runs.errors import ScheduleBusy, UnknownSchedule
-from crew.runs.run import Run
+from crew.runs.errors import AlreadyStarted, ScheduleBusy, UnknownSchedule
 from crew.runs.runs import Runs
 from crew.runs.upkeep.schedules import query_of
 from tools.clock import rfc3339
@@ -18,8 +17,8 @@ from tools.clock import rfc3339
 TRIES = 20
 
 
-async def start_now(runs: Runs, name: str, request_id: str, entry: AuditEntry) -> Run:
-    """Start a run of a schedule that is not due.
+async def start_now(runs: Runs, name: str, request_id: str, entry: AuditEntry) -> str:
+    """Start a run of a schedule that is not due, and return its id; several at once start one.
 
     Args:
         runs: of the crew.
@@ -36,19 +35,28 @@ async def start_now(runs: Runs, name: str, request_id: str, entry: AuditEntry) -
     schedule = crew.config.schedules.get(name)
     if schedule is None:
         raise UnknownSchedule(name)
-    found = (await runs.store.schedules.states()).get(key_of(crew.name, name))
-    if found is not None and found[0].run_id:
-        last = await runs.store.row(found[0].run_id)
-        if last is not None and last.status in ("running", "paused"):
-            raise ScheduleBusy(name, last.run_id)
+    kept = key_of(crew.name, name)
+    found = (await runs.store.schedules.states()).get(kept)
+    if found is None:
+        raise _not_kept(name)
+    last = await runs.store.row(found[0].run_id) if found[0].run_id else None
+    if last is not None and last.status in ("running", "paused"):
+        raise ScheduleBusy(name, last.run_id)
+    # who has read the same state, as a double tap does, gets the same run
+    key = IdempotencyKey(f"schedule {kept} by hand {found[1]}", name)
     source, now = Source("schedule", name), rfc3339(runs.store.now())
-    run = await runs.start(query_of(schedule), request_id, entry=entry, source=source)
+    query = query_of(schedule)
+    try:
+        run_id = (await runs.start(query, request_id, key, entry=entry, source=source)).id
+    except AlreadyStarted as error:
+        run_id = error.record.run_id
 
     def started(state: ScheduleState) -> ScheduleState:
-        return replace(state, run_id=run.id).noted("by_hand", [now], run.id)
+        is_noted = any(one.run_id == run_id for one in state.ended)
+        return state if is_noted else replace(state, run_id=run_id).noted("by_hand", [now], run_id)
 
     await _change(runs, name, started)
-    return run
+    return run_id
 
 
 async def pause_schedule(runs: Runs, name: str, by: str) -> None:
@@ -81,7 +89,11 @@ async def _change(runs: Runs, name: str, change: Callable[[ScheduleState], Sched
     if name not in runs.crew.config.schedules:
         raise UnknownSchedule(name)
     if not await _replace(runs.store, key_of(runs.crew.name, name), change):
-        raise StoreError(f"schedule {name} is not kept yet; try again in a second")
+        raise _not_kept(name)
+
+
+def _not_kept(name: str) -> StoreError:
+    return StoreError(f"schedule {name} is not kept yet; try again in a second")
 
 
 async def forget_pauser(store: RunStore, name: str) -> None:

@@ -53,7 +53,8 @@ def schedules(
         with opened_api(target, folder or HERE) as api:
             path = f"/schedules/{quote(chosen[0], safe='')}"
             if run is not None:
-                print(api.send("POST", f"{path}/run")["run_id"])
+                begun = api.send("POST", f"{path}/run")
+                print(to_json(begun).decode() if as_document else begun["run_id"])
             else:
                 shown = api.send("POST", f"{path}/pause", {"paused": pause is not None})
                 _print(shown, as_document=as_document)

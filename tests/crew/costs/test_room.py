@@ -16,12 +16,13 @@ from crew.backends.sqlite.store import SqliteStore
 from crew.budgets.estimates import estimate
 from crew.budgets.periods import Per, period_of
 from crew.crew import check
-from crew.runs.costs.pots import present_pots
+from crew.runs.costs.pots import fullest_ratios, present_pots
 from crew.runs.errors import BudgetSpent
 from crew.why.reading import explain_run
 from tests.crew.costs.test_budgets import PRICES, SAY, WRITER, codes, crew_with
 from tests.crew.costs.test_limits_together import crew_of_budgets
 from tests.support.crews import play, write_crew
+from tests.support.tool_calls import moving_clock
 
 ADDRESS = {"base_url": "http://127.0.0.1:9/v1", "api_key": "${HOME}"}
 ZONES = st.sampled_from(
@@ -153,6 +154,19 @@ async def test_refusals_are_counted(tmp_path: Path):
         (pot,) = await present_pots(runs.store, crew)
     assert crew.recipe.budget_refusals == {("today", "warn"): 2}
     assert pot.state.calls == 3
+
+
+async def test_a_new_period_is_empty(tmp_path: Path):
+    """For metrics too: a budget that nobody has used yet is not as full as it was before."""
+    folder = crew_with(tmp_path, {"scope": "user", "per": "hour", "calls": 2})
+    async with moving_clock() as clock:
+        crew = load_crew(folder, clock=clock)
+        runs, empty = Runs(crew, MemoryStore(clock)), {"today": (0.0, 0.0)}
+        assert await fullest_ratios(runs.store, crew) == empty
+        await (await runs.start(Query("hello", user_id="ann"))).outcome()
+        assert await fullest_ratios(runs.store, crew) == {"today": (0.5, 0.0)}
+        await clock.sleep(3600)
+        assert await fullest_ratios(runs.store, crew) == empty
 
 
 async def test_a_cut_answer_names_its_budget(tmp_path: Path):

@@ -1,6 +1,9 @@
 """An entry of tools.yaml and arguments -> argv and standard input; pure. No shell sees them."""
 
+import json
 import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,12 @@ from tools.schemas.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, a
 # a program without a / is looked for here
 FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 # to a shell these are no words; here they would be arguments
-SHELL_SIGNS = ("|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "$(", "`")
+SHELL_SIGNS = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
+NO_SHELL = "there is no shell for |, > or &&"
+# of a command in one text
+FOR_A_SHELL = re.compile(r"[;<>|&()`]+")
+# what stands in a YAML list without quotes
+PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+=-][A-Za-z0-9_./+=:@-]*")
 # MAX_ARG_STRLEN of Linux, with the NUL behind it
 MAX_ARGUMENT_BYTES = 131_071
 
@@ -25,7 +33,8 @@ def find_program(name: str) -> str:
     if PLACE.search(name):
         raise ToolDefinitionError("the program cannot be an argument", "argv", "unknown-program")
     if " " in name and not _is_program(name):
-        text = f"argv has a program and each of its arguments by itself: {_by_itself(name)}"
+        words = listed_words(name) or f"{NO_SHELL}; write a script, and name it"
+        text = f"argv has a program and each of its arguments by itself: {words}"
         raise ToolDefinitionError(text, "argv", "unknown-program")
     if "/" not in name:
         for folder in FOLDERS:
@@ -42,12 +51,19 @@ def find_program(name: str) -> str:
     return name
 
 
-def _by_itself(command: str) -> str:
-    """Return a command as a list of its words, or that it needs a shell."""
-    words = command.split()
-    if any(sign in word for word in words for sign in SHELL_SIGNS):
-        return "there is no shell for |, > or &&; write a script, and name it"
-    return f"[{', '.join(words)}]"
+def listed_words(command: str) -> str:
+    """Return the words of a command as a YAML list; "" where only a shell can read it."""
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    try:
+        found = list(words)
+    except ValueError:
+        # a quote without its end
+        return ""
+    if any(FOR_A_SHELL.fullmatch(one) for one in found):
+        return ""
+    shown = (one if PLAIN_WORD.fullmatch(one) else json.dumps(one) for one in found)
+    return f"[{', '.join(shown)}]"
 
 
 def _is_program(path: str) -> bool:

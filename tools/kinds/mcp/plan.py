@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tools.config.mcp import McpServer
 from tools.errors import ToolDefinitionError
+from tools.kinds.command.arguments import listed_words
 from tools.kinds.command.marks import Marks
 from tools.kinds.command.sandbox import Sandbox
 from tools.kinds.http.addresses import Allowance
@@ -89,9 +90,9 @@ def _program(config: McpServer, folder: Path, marks: Marks) -> Program:
         found = shutil.which(command, path=config.env.get("PATH"))
     if found is None:
         text = f"there is no program {command} in PATH, or it may not be run; write its whole path"
-        program, *args = command.split()
-        if args:
-            text = f"command is the program alone; write {program}, and args: [{', '.join(args)}]"
+        program, _, args = command.partition(" ")
+        if args and (words := listed_words(args)):
+            text = f"command is the program alone; write {program}, and args: {words}"
         raise ToolDefinitionError(text, "command", "unknown-program")
     cwd = (folder / config.cwd).resolve()
     if not cwd.is_dir():

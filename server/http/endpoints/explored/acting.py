@@ -29,12 +29,12 @@ async def run_schedule(request: Request) -> Response:
     services, name = services_of(request), request.path_params["name"]
     entry = services.auditor.entry(request, "start", detail=f"schedule {name}, by hand")
     try:
-        run = await start_now(services.runs, name, request.state.request_id, entry)
+        run_id = await start_now(services.runs, name, request.state.request_id, entry)
     except UnknownSchedule as error:
         raise HttpProblem(404, str(error)) from None
     except ScheduleBusy as error:
         raise HttpProblem(409, str(error), more={"run_id": error.run_id}) from None
-    return accepted(run.id)
+    return accepted(run_id)
 
 
 async def pause_or_resume(request: Request) -> Response:
