@@ -174,8 +174,9 @@ class RunEnds:
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
         seconds, message = self.record.journal.active_seconds, self.crew.secrets.mask(message)
         made = self.record.take_failed()
-        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds, made, source)
-        self._end(failed, agent_id, message)
+        used = usage_with(self.state.usage, made)
+        what = (reason, code, message, agent_id, name, retryable, seconds, made, source, used)
+        self._end(RunFailed(*what), agent_id, message)
 
     def _end(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from agents.costs.usage import Usage
 from agents.events import (
     AgentResponded,
     AgentStarted,
@@ -250,8 +251,13 @@ def _run_failed(event: RunFailed) -> Envelope:
         "retryable": event.retryable,
         "reason": event.reason,
         "duration_seconds": round(event.duration_seconds, 6),
+        **(_spent(event.usage) if event.usage is not None else {}),
     }
     return Envelope("error", event.agent, event.message, event.agent_id, metadata)
+
+
+def _spent(usage: Usage) -> dict[str, Any]:
+    return {"usage": usage.document(), "cost": usage.cost_document()}
 
 
 def _run_done(event: RunDone) -> Envelope:
@@ -260,8 +266,7 @@ def _run_done(event: RunDone) -> Envelope:
         "answer": event.answer,
         "rounds": event.rounds,
         "handoffs": event.handoffs,
-        "usage": event.usage.document(),
-        "cost": event.usage.cost_document(),
+        **_spent(event.usage),
         "duration_seconds": round(event.duration_seconds, 6),
         "stages": event.all_stages,
         **({"signal": event.signal} if event.signal else {}),

@@ -245,6 +245,8 @@ class RunFailed:
     failed: tuple[FailedRequest, ...] = ()
     # the budget without room, as `file:line`; None: another reason
     source: str | None = None
+    # of the whole run so far; None: stored before it was kept
+    usage: Usage | None = None
 
 
 StoredEvent = (

@@ -80,7 +80,7 @@ def in_place_of_gap(event: RunEvent) -> list[RunEvent]:
     if data["to"] < data.get("last", data["to"]) or result["status"] in ("running", "paused"):
         return [begun]
     if result["status"] == "failed":
-        failed = {"code": result["reason"], "reason": result["reason"], "retryable": False}
+        failed = {**result, "code": result["reason"], "retryable": False}
         words = result["answer"] or ""
         return [begun, replace(event, type="error", content=words, metadata={**known, **failed})]
     done = {**result, "answer": result["answer"] or "", "stages": {}}
@@ -97,10 +97,15 @@ class SegmentCounts:
         self._usage: Mapping[str, Any] = {}
         self._cost: Mapping[str, Any] = {}
 
-    def of(self, done: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the metadata of a `done` event with `usage` and `cost` of its segment alone."""
-        usage, cost = done["usage"], done.get("cost")
-        counted = {**done, "usage": _without(usage, self._usage)}
+    def of(self, end: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the metadata of a last event with `usage` and `cost` of its segment alone.
+
+        An `error` of earlier versions has neither.
+        """
+        if "usage" not in end:
+            return dict(end)
+        usage, cost = end["usage"], end.get("cost")
+        counted = {**end, "usage": _without(usage, self._usage)}
         if cost is not None:
             counted["cost"] = _without(cost, self._cost)
         self._usage, self._cost = usage, cost or {}

@@ -81,5 +81,7 @@ def group_crew(folder: Path) -> Crew:
 
 
 def failing_crew(folder: Path) -> Crew:
-    """A crew with a model that refuses."""
-    return crew_of(folder, {"a": {"is_terminal": True}}, [{"say": "x", "fail": "refused"}])
+    """A crew with a model that refuses its second agent."""
+    routing = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}}
+    rules = [{"agent": "a", "say": "Over to b [B]"}, {"say": "x", "fail": "refused"}]
+    return crew_of(folder, {"a": {}, "b": {"is_terminal": True}}, rules, routing=routing)

@@ -204,6 +204,9 @@ class ErrorMetadata(Metadata):
     retryable: bool
     reason: ErrorReason
     duration_seconds: float
+    # of the whole run so far; not in events of earlier versions
+    usage: NotRequired[UsageAnswer]
+    cost: NotRequired[CostAnswer]
 
 
 class DoneMetadata(Metadata):

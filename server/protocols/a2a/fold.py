@@ -95,7 +95,7 @@ class TaskFold:
                 return self._done(event, text)
             case "error":
                 made = self._release()
-                self._metadata |= {"code": event.metadata["code"]}
+                self._metadata |= _only(event, ("code", "usage", "cost"))
                 return [*made, self._update(event, FAILED, {"text": event.content})]
             case kind if kind in SILENT:
                 return []
@@ -143,8 +143,7 @@ class TaskFold:
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
         data, held = event.metadata, self._held
         self._held = None
-        known = ("reason", "rounds", "handoffs", "usage", "cost")
-        self._metadata |= {key: data[key] for key in known if key in data}
+        self._metadata |= _only(event, ("reason", "rounds", "handoffs", "usage", "cost"))
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
             said = say_question(text, questions)
@@ -192,3 +191,7 @@ class TaskFold:
 
 def _known(event: RunEvent) -> dict[str, Any]:
     return {key: one for key, one in event.metadata.items() if key not in LEFT_OUT}
+
+
+def _only(event: RunEvent, names: tuple[str, ...]) -> dict[str, Any]:
+    return {key: event.metadata[key] for key in names if key in event.metadata}

@@ -254,8 +254,8 @@ class AguiFold:
         return [started, self._custom(event), finished]
 
     def _error(self, event: RunEvent) -> dict[str, Any]:
-        data = event.metadata
-        known = {key: data[key] for key in ("reason", "retryable")}
+        data = self._counts.of(event.metadata)
+        known = {key: data[key] for key in ("reason", "retryable", "cost") if key in data}
         error = {"type": "RUN_ERROR", "message": event.content, "code": data["code"]}
         return {**error, "metadata": {"crew": known}}
 

@@ -301,7 +301,11 @@ class ResponsesFold:
         made = self._end_message("", "incomplete")
         self.document["status"] = "failed"
         self.document["error"] = {"code": "server_error", "message": event.content}
-        known = {"code": event.metadata["code"]}
+        data = self._counts.of(event.metadata)
+        known = {"code": data["code"]}
+        if "usage" in data:
+            self.document["usage"] = _usage(data["usage"])
+            known["cost"] = to_json(data["cost"]).decode()
         self.document["metadata"] = {**self.document["metadata"], **known}
         return [*made, ("response.failed", self._response())]
 

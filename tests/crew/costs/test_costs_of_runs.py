@@ -125,7 +125,7 @@ async def test_a_stream_that_is_cut_is_paid_for(tmp_path: Path):
 
 
 async def test_failures_of_a_run_that_fails_are_paid_for(tmp_path: Path):
-    """Its row has what its requests have used."""
+    """Its row and its last event have what its requests have used."""
     empty = completion("", usage={"prompt_tokens": 20, "completion_tokens": 3})
     async with model_server([http(200, empty)] * 3) as server:
         run = await played(crew_at(tmp_path, server.url))
@@ -133,6 +133,9 @@ async def test_failures_of_a_run_that_fails_are_paid_for(tmp_path: Path):
     tries = len(server.asked)
     assert run.row.usage.prompt_tokens == 20 * tries
     assert run.row.usage.cost_usd == pytest.approx((20 + 30) * tries / 1e6)
+    (error,) = run.of("error")
+    assert error["metadata"]["cost"] == run.row.usage.cost_document()
+    assert error["metadata"]["usage"] == run.row.usage.document()
 
 
 async def test_a_request_that_takes_too_long_is_estimated(tmp_path: Path):

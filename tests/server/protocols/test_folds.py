@@ -236,7 +236,7 @@ async def test_a_place_to_come_back_to(tmp_path: Path):
 async def test_who_speaks_live(tmp_path: Path):
     """Only those with answers that can be nothing but the run's."""
     assert live_agents(group_crew(tmp_path)) == {"d"}
-    assert live_agents(failing_crew(tmp_path / "b")) == {"a"}
+    assert live_agents(failing_crew(tmp_path / "b")) == {"b"}
 
 
 @pytest.mark.parametrize("language", FOLDS)
@@ -287,8 +287,8 @@ def tokens_in(document: Any) -> list[int]:
     match document:
         case {"type": "RUN_FINISHED", "usage": [usage]}:
             return [usage["totalTokens"]]
-        case {"type": "response.completed" | "response.incomplete", "response": response}:
-            return [response["usage"]["total_tokens"]]
+        case {"type": "response.completed" | "response.incomplete" | "response.failed"}:
+            return [document["response"]["usage"]["total_tokens"]]
         case {"type": "finish", "messageMetadata": {"crew": crew}}:
             return [crew["usage"]["total_tokens"]]
         case {"choices": [], "usage": usage}:
@@ -306,3 +306,20 @@ async def test_no_token_is_counted_in_two_segments(name: str, language: str, tmp
     told = [tokens for frame in frames for tokens in tokens_in(frame.document)]
     assert len(told) == sum(event.ends_segment for event in log.events)
     assert sum(told) == log.row.usage.total_tokens > 0
+
+
+async def test_what_a_failed_run_has_used(tmp_path: Path):
+    """Each language that has a place for it says what the answers before have cost."""
+    log = await log_named("(failing)", tmp_path)
+    used, end = log.row.usage, log.events[-1]
+    assert end.metadata["usage"] == used.document()
+    assert end.metadata["cost"] == used.cost_document()
+    response = frames_of(FOLDS["responses"](log), log)[-1].document
+    assert tokens_in(response) == [used.total_tokens]
+    assert used.total_tokens > 0
+    assert '"unpriced":' in response["response"]["metadata"]["cost"]
+    fold = TaskFold(log.row.run_id, "c1", "hi", speech_of(log.crew))
+    frames_of(fold, log)
+    assert fold.task()["metadata"]["crew"]["usage"] == used.document()
+    error = frames_of(FOLDS["agui"](log), log)[-1].document
+    assert error["metadata"]["crew"]["cost"] == used.cost_document()

@@ -2839,6 +2839,8 @@ export interface components {
             reason: "timeout" | "model" | "budget" | "crashed" | "unplayable" | "internal";
             /** Duration Seconds */
             duration_seconds: number;
+            usage?: components["schemas"]["UsageAnswer"];
+            cost?: components["schemas"]["CostAnswer"];
         };
         /**
          * ExchangeAnswer
