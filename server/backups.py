@@ -15,6 +15,7 @@ from crew.journal.errors import StoreError
 from crew.journal.records.notices import plain_notices
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
+from tools.limits.retry import backoff_seconds
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +23,8 @@ NAME = re.compile(r"crew-([0-9]{8}T[0-9]{6}Z)\.db")
 TIME = "%Y%m%dT%H%M%SZ"
 # between two looks whether one is due
 LOOK_SECONDS = 60.0
+# between two tries of one that fails
+MAX_WAIT_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +82,35 @@ class Backups:
 
     async def run(self) -> None:
         """Make one after the other, until this is cancelled."""
-        if (newest := newest_backup(self.plan.folder)) is not None:
-            self.done(newest.timestamp())
+        failed = 0
         while True:
             now = self.runs.store.now()
-            newest = newest_backup(self.plan.folder)
-            age = None if newest is None else (now - newest).total_seconds()
-            if age is None or age >= self.plan.hours * 3600:
-                await self._make(now)
-            await self.runs.crew.clock.sleep(LOOK_SECONDS)
+            try:
+                await self._make_due(now)
+                failed = 0
+            except (OSError, StoreError) as error:
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                log.error("the backup into %s has failed: %s", self.plan.folder, why)
+                await self._tell(now, f"the backup into {self.plan.folder} has failed: {why}")
+                failed += 1
+            # each try copies the whole database
+            wait = backoff_seconds(failed, LOOK_SECONDS, MAX_WAIT_SECONDS)
+            await self.runs.crew.clock.sleep(wait)
 
-    async def _make(self, now: datetime) -> None:
+    async def _make_due(self, now: datetime) -> None:
         folder = self.plan.folder
-        try:
-            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
-            target = folder / backup_name(now)
-            made = await asyncio.to_thread(make_backup, self.source, target, now)
-            await asyncio.to_thread(forget_backups, folder, self.plan.keep)
-        except (OSError, StoreError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            log.error("the backup into %s has failed: %s", folder, why)
-            await self._tell(now, f"the backup into {folder} has failed: {why}")
-            return
+        newest = await asyncio.to_thread(newest_backup, folder)
+        if newest is not None:
+            self.done(newest.timestamp())
+            if (now - newest).total_seconds() < self.plan.hours * 3600:
+                return
+        await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        target = folder / backup_name(now)
+        made = await asyncio.to_thread(make_backup, self.source, target, now)
         self.done(now.timestamp())
         text = "backup %s: %d runs, %d bytes, sha256 %s"
         log.info(text, made.path, made.runs, made.size_bytes, made.sha256)
+        await asyncio.to_thread(forget_backups, folder, self.plan.keep)
 
     async def _tell(self, now: datetime, text: str) -> None:
         crew, at = self.runs.crew, rfc3339(now)

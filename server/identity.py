@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from http.client import HTTPException
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 # asymmetric ones: a public key must never be taken for a shared secret
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 REQUIRED = ("exp", "iss", "aud", "sub")
+# what an address, or what it answers, may raise
+UNREADABLE = (OSError, HTTPException, ValueError, TypeError)
 # that the clocks of two machines may differ
 LEEWAY_SECONDS = 30
 # how old known keys may be, and how soon an unknown one makes them be read again
@@ -95,7 +98,7 @@ class Oidc:
                     text = await asyncio.to_thread(_read, self.settings.keys)
                     found = self._jwt.PyJWKSet.from_dict(json.loads(text)).keys
                     self._keys = {key.key_id or "": key for key in found}
-                except (OSError, ValueError, TypeError, self._jwt.PyJWTError) as error:
+                except (*UNREADABLE, self._jwt.PyJWTError) as error:
                     # with the keys as they were
                     log.error("the keys of %s cannot be read: %s", self.settings.issuer, error)
         return self._keys.get(key_id)

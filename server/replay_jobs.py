@@ -128,7 +128,7 @@ class ReplayJobs:
                 status, job.why = "failed", f"crew replay has ended with {code}"
         except TimeoutError:
             job.why = f"it took longer than replay.seconds = {seconds:g}"
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             status, job.why = "failed", "what crew replay has printed cannot be read"
             log.warning("replays %s: %s", job.id, error)
         finally:

@@ -5,6 +5,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
@@ -250,8 +251,9 @@ class Catalog:
 
     async def aclose(self) -> None:
         """Close the clients."""
-        for client in (*self.clients.values(), *self._embedders.values()):
-            await client.aclose()
+        async with AsyncExitStack() as closing:
+            for client in (*self.clients.values(), *self._embedders.values()):
+                closing.push_async_callback(client.aclose)
 
 
 def _openai_address() -> str:

@@ -2,8 +2,6 @@
 
 import re
 import time
-from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -13,6 +11,7 @@ from agents.dialects.refusals import Refusal, kind_of
 from agents.endpoint import Endpoint
 from agents.errors import ModelError
 from agents.providers.server_events import read_whole
+from tools.limits.waits import wait_in_headers, wait_in_words
 from tools.text.secrets import Secrets
 from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
 
@@ -37,12 +36,6 @@ TLS = (
 
 # statuses of servers that have no room now
 WAITING = frozenset({429, 503})
-# of Google ("retryDelay": "2s") and Groq ("Please try again in 1m2.5s")
-DELAY = re.compile(
-    r"(?:retryDelay\"\s*:\s*\"|(?:retry|try again) (?:in|after) )(?:(?P<minutes>\d{1,4})m(?=\d))?"
-    r"(?P<number>\d{1,6}(?:\.\d+)?)\s*(?P<unit>ms|s\b|sec|min|m\b)",
-    re.IGNORECASE,
-)
 
 
 def request_error(error: Exception, model: str, endpoint: Endpoint, secrets: Secrets) -> ModelError:
@@ -102,47 +95,7 @@ async def refusal_of(response: aiohttp.ClientResponse) -> Refusal:
     """Return what an answer says that is none; it is read to its end."""
     text = (await read_whole(response)).decode(errors="replace")
     words = words_of(text, response.reason or "")
-    wait = _wait_of(response.headers)
+    wait = wait_in_headers(response.headers, time.time())
     if wait is None and response.status in WAITING:
-        wait = _wait_in(text)
+        wait = wait_in_words(text)
     return Refusal(response.status, words, text, wait, is_html=bool(IS_HTML.match(text)))
-
-
-def _wait_in(text: str) -> float | None:
-    """Return the seconds that a server asks to wait in the words of its refusal."""
-    found = DELAY.search(text)
-    if found is None:
-        return None
-    number, unit = float(found["number"]), found["unit"].lower()
-    minutes = float(found["minutes"] or 0)
-    if unit != "ms" and unit.startswith("m"):
-        return 60 * number
-    return 60 * minutes + (number / 1000 if unit == "ms" else number)
-
-
-def _wait_of(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait.
-
-    Azure has milliseconds in a header of its own.
-    """
-    millis = headers.get("retry-after-ms", "")
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", millis):
-        return float(millis) / 1000
-    return parse_retry_after(headers.get("retry-after", ""), time.time())
-
-
-def parse_retry_after(value: str, now: float) -> float | None:
-    """Return seconds that a server asks to wait, by number or by date; None for anything else.
-
-    Args:
-        value: of the header `Retry-After` (RFC 9110, 10.2.3).
-        now: seconds since 1970.
-    """
-    try:
-        if value[:1].isdigit():
-            seconds = float(value)
-        else:
-            seconds = parsedate_to_datetime(value).timestamp() - now
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, seconds)

@@ -38,7 +38,8 @@ class Retrying(Around):
                 is_worth_it = error.retryable and error.code != "breaker_open"
                 if not is_worth_it or attempt == self.retries or too_long:
                     raise
-                if wait is None:
+                # also for 0 and a date that has passed, or all would ask again at once
+                if not wait:
                     wait = self._backoff(attempt)
                 await emit(ModelNotice("model_retry", f"{error}; trying again in {wait:.1f} s"))
                 await self.clock.sleep(wait)

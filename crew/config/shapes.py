@@ -1,5 +1,6 @@
 """What the types of shapes say: the keys at a path, where else a key belongs, what is expected."""
 
+import functools
 import re
 import types
 import typing
@@ -80,6 +81,7 @@ def find_shape(kind: Any, value: Any = None) -> type[Shape] | None:
     return None
 
 
+@functools.cache
 def _options(kind: Any) -> tuple[Any, ...]:
     """Return a type without what pydantic is given about it; the parts of a union."""
     origin = typing.get_origin(kind)

@@ -6,8 +6,10 @@ changes; the product of the parts is looked at one by one.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain, combinations, product
 from math import prod
+from operator import and_
 from typing import Any
 
 from agents.outputs.schema import NUMBERS, Field, number_text
@@ -91,31 +93,35 @@ def cover(
     if prod(len(parts) for parts in domains.values()) > MAX_CASES:
         return None
     names = list(domains)
-    # whether a condition fits a part is looked at once, not in each case
-    tests = [
-        [
-            (names.index(name), [c.fits(p.value) for p in domains[name]])
-            for name, c in one.when.items()
-        ]
-        for one in routes
-    ]
+    # one bit a route: whether its condition fits a part is looked at once, not in each case
+    fitting = [[_fitting(name, part, routes) for part in domains[name]] for name in names]
+    cases = product(*(range(len(parts)) for parts in fitting))
+    open_cases: list[tuple[int, ...]] = []
+    found: set[int] = set()
+    for case, bits in zip(cases, product(*fitting), strict=True):
+        common = reduce(and_, bits, (1 << len(routes)) - 1)
+        if common:
+            found.add(common)
+        else:
+            open_cases.append(case)
     taken: set[int] = set()
     before: dict[int, set[int]] = {}
-    open_cases: list[tuple[int, ...]] = []
-    for case in product(*(range(len(domains[name])) for name in names)):
-        fitting = [
-            place
-            for place, test in enumerate(tests)
-            if all(fits[case[field]] for field, fits in test)
-        ]
-        if not fitting:
-            open_cases.append(case)
-            continue
-        taken.add(fitting[0])
-        for place in fitting[1:]:
-            before.setdefault(place, set()).add(fitting[0])
+    for common in found:
+        first, *others = (place for place in range(len(routes)) if common >> place & 1)
+        taken.add(first)
+        for place in others:
+            before.setdefault(place, set()).add(first)
     covered = {n: tuple(sorted(before.get(n, ()))) for n in range(len(routes)) if n not in taken}
     return Coverage(covered, tuple(_gaps(open_cases, domains)))
+
+
+def _fitting(name: str, part: DomainPart, routes: Sequence[OutputRoute]) -> int:
+    """Return the routes with a condition on a field that fits, or with none: a bit for each."""
+    return sum(
+        1 << place
+        for place, one in enumerate(routes)
+        if name not in one.when or one.when[name].fits(part.value)
+    )
 
 
 def _parts(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tools.clock import Clock
+from tools.limits.retry import backoff_seconds
 
 # until a run is tried again: soon, for another process may have what it needs, then doubled each
 # time up to the longest
@@ -22,7 +23,7 @@ class Decline:
     @property
     def wait_seconds(self) -> float:
         """Until it is tried again."""
-        return float(min(RETRY_SECONDS * 2 ** min(self.times - 1, 10), LONGEST_RETRY_SECONDS))
+        return backoff_seconds(self.times - 1, RETRY_SECONDS, LONGEST_RETRY_SECONDS)
 
 
 class Declined:

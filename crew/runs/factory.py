@@ -109,6 +109,10 @@ class RunFactory:
         if run.journal.next_run is not None and self.queue is not None:
             self._let_go_on(run.journal.next_run, self.queue)
 
+    async def settled(self) -> None:
+        """Wait until the runs that others have waited for are in the queue."""
+        await asyncio.gather(*self._putting, return_exceptions=True)
+
     def _let_go_on(self, run_id: str, queue: Queue) -> None:
         """Let a run that waited for another one of its conversation go on.
 

@@ -9,7 +9,6 @@ from crew.config.files.programs import program_digests
 from crew.config.files.sources import CREW_FILE, Sources
 from crew.config.problems import Problem
 from crew.crew import Crew
-from crew.journal.errors import StoreError
 from crew.journal.records.revisions import RELOADED, Load, Loading
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
@@ -28,6 +27,8 @@ class Revisions:
         self._users: Counter[Crew] = Counter()
         self._kept: set[str] = set()
         self._closing: set[asyncio.Task[None]] = set()
+        # one earlier revision at a time
+        self._loads = asyncio.Lock()
 
     def adopt(self, crew: Crew, loading: Loading = RELOADED) -> None:
         """Use this crew for new runs from now on; `loading`: why."""
@@ -50,10 +51,12 @@ class Revisions:
         if (loading := self._loading) is not None:
             self._loading = None
             try:
-                now, programs = rfc3339(self.store.now()), program_digests(crew.sources)
+                now = rfc3339(self.store.now())
+                programs = await asyncio.to_thread(program_digests, crew.sources)
                 load = Load(0, crew.revision, now, loading, len(crew.warnings), programs)
                 await self.store.revisions.note(load)
-            except StoreError:
+            except BaseException:
+                # also where the request is cancelled meanwhile
                 self._loading = self._loading or loading
                 raise
 
@@ -72,22 +75,31 @@ class Revisions:
             LostConfiguration: its files make no crew here any more.
             StoreError: the store cannot be read.
         """
-        for crew in (self.current, *self._users):
-            if (crew.revision, crew.provider) == (row.revision, row.provider):
-                return self.acquire(crew)
-        files = await self.store.revisions.files(row.revision) if row.revision else None
-        if files is None:
-            # a run of a store that kept none is resumed with the files as they are
-            return self.acquire(self.current)
-        current = self.current
-        try:
-            sources = _unchanged(current.sources.folder, files, row.revision)
-            crew = await asyncio.to_thread(current.load_other, sources, row.provider)
-        except ConfigurationError as error:
-            if not or_current:
-                raise LostConfiguration(error.problems, error.texts) from error
-            crew = self.current
-        return self.acquire(crew)
+        if (found := self._open_one(row)) is not None:
+            return self.acquire(found)
+        # many runs of one revision need it at once: it is loaded for all of them
+        async with self._loads:
+            if (found := self._open_one(row)) is not None:
+                return self.acquire(found)
+            files = await self.store.revisions.files(row.revision) if row.revision else None
+            if files is None:
+                # a run of a store that kept none is resumed with the files as they are
+                return self.acquire(self.current)
+            current = self.current
+            try:
+                sources = _unchanged(current.sources.folder, files, row.revision)
+                crew = await asyncio.to_thread(current.load_other, sources, row.provider)
+            except ConfigurationError as error:
+                if not or_current:
+                    raise LostConfiguration(error.problems, error.texts) from error
+                crew = self.current
+            return self.acquire(crew)
+
+    def _open_one(self, row: RunRow) -> Crew | None:
+        """Return the crew of a row's revision and provider where it is open."""
+        wanted = (row.revision, row.provider)
+        crews = (self.current, *self._users)
+        return next((one for one in crews if (one.revision, one.provider) == wanted), None)
 
     def acquire(self, crew: Crew) -> Crew:
         """Keep the crew open: a run of it is alive, or about to be.

@@ -1,6 +1,7 @@
 """All runs of a crew: start, resume, follow, cancel, recover."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack
 from types import TracebackType
 
 import anyio
@@ -64,13 +65,11 @@ class Runs:
         """
         self.store, self.queue, self.listeners = store, queue, listeners
         self.live, self.revisions = LiveRuns(store, crew.clock), Revisions(crew, store)
-        notices = self._notices if tells else make_no_notices
+        self.slots, notices = Slots(Capacity()), self._notices if tells else make_no_notices
         outlets = Outlets(store, crew.clock, listeners, notices, tracing)
-        self._tracing = tracing
         if tracing is not None:
             tracing.attach(self.follow)
-        self.slots = Slots(Capacity())
-        factory = RunFactory(outlets, self.live, self.revisions, self.slots, queue)
+        self._factory = factory = RunFactory(outlets, self.live, self.revisions, self.slots, queue)
         self._limit()
         self._reader = RunReader(self.live)
         self._starter = RunStarter(factory)
@@ -93,14 +92,16 @@ class Runs:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # the last is closed first, and each also where another one fails
         with anyio.CancelScope(shield=True):
-            await self.drain(0)
-            if self._tracing is not None:
-                await self._tracing.aclose()
-            await self.revisions.aclose()
-            await self.store.aclose()
-            if self.queue is not None:
-                await self.queue.__aexit__(kind, error, trace)
+            async with AsyncExitStack() as closing:
+                if self.queue is not None:
+                    closing.push_async_exit(self.queue)
+                for part in (self.store, self.revisions, self._factory.outlets.tracing):
+                    if part is not None:
+                        closing.push_async_callback(part.aclose)
+                await self.drain(0)
+                await self._factory.settled()
 
     @property
     def crew(self) -> Crew:

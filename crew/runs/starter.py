@@ -32,7 +32,6 @@ from crew.runs.costs.pots import require_room
 from crew.runs.errors import (
     AlreadyStarted,
     AnsweredTooLate,
-    BudgetSpent,
     Draining,
     KeyReused,
     MayHaveBegun,
@@ -119,7 +118,8 @@ class RunStarter:
         )
         try:
             await require_room(self.store, crew, row)
-        except (BudgetSpent, StoreError):
+        except BaseException:
+            # also where the request is cancelled meanwhile
             self.revisions.release(crew)
             raise
         first = query.agent_id or crew.entry_point

@@ -1,6 +1,7 @@
 """A client of a crew's server."""
 
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -14,6 +15,7 @@ import httpx2
 from crew.journal.wire import RunEvent
 from server.client.errors import ClientError
 from server.client.waiting import Backoff, Waits
+from tools.limits.waits import wait_in_headers
 from tools.text.server_words import MAX_WORDS, words_of
 
 API = "/api/crew"
@@ -316,8 +318,8 @@ class CrewClient:
         detail = document.get("detail")
         words = detail if isinstance(detail, str) else ""
         words = (words or words_of(response.text, response.reason_phrase))[:MAX_WORDS]
-        if (after := response.headers.get("retry-after", "")).isdecimal():
-            document["retry_after"] = float(after)
+        if (after := wait_in_headers(response.headers, time.time())) is not None:
+            document["retry_after"] = after
         request_id = response.headers.get("x-request-id", "")
         raise ClientError(words, response.status_code, request_id=request_id, document=document)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from server.client.errors import ClientError
+from tools.limits.retry import backoff_seconds
 
 FIRST_SECONDS, MAX_SECONDS = 0.5, 30.0
 # why it waits, and for how many seconds
@@ -29,7 +30,7 @@ class Backoff:
 
     async def wait(self, why: str, at_least: float | None) -> None:
         """Wait, or raise ClientError where it was enough."""
-        seconds = max(min(FIRST_SECONDS * 2**self.tries, MAX_SECONDS), at_least or 0.0)
+        seconds = max(backoff_seconds(self.tries, FIRST_SECONDS, MAX_SECONDS), at_least or 0.0)
         if self.limit is not None and self.waited + seconds > self.limit:
             raise ClientError(why)
         self.tries, self.waited = self.tries + 1, self.waited + seconds

@@ -11,6 +11,8 @@ from server.history.steps import RunStep
 
 # of a text that is compared, and of a difference that is shown
 MAX_TEXT, MAX_LINES = 20_000, 400
+# in more steps those that come often are not looked for: the time would grow with the square
+MAX_EXACT_STEPS = 2_000
 
 
 def comparison(
@@ -45,7 +47,8 @@ def comparison(
 
 def _aligned(a: Sequence[RunStep], b: Sequence[RunStep]) -> Iterator[dict[str, Any]]:
     whats = [one.what for one in a], [one.what for one in b]
-    matcher = difflib.SequenceMatcher(None, *whats, autojunk=False)
+    is_long = max(map(len, whats)) > MAX_EXACT_STEPS
+    matcher = difflib.SequenceMatcher(None, *whats, autojunk=is_long)
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         yield from starmap(_pair, zip_longest(a[a_from:a_to], b[b_from:b_to]))
 

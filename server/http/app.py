@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,6 +20,7 @@ from crew.journal.errors import StoreError
 from crew.runs.queue import Queue
 from crew.runs.upkeep.maintenance import recover_left
 from crew.runs.upkeep.reload import Reloader
+from server.background import Work, background_work
 from server.backups import Backups
 from server.errors import SettingsError
 from server.http.access import RequestIds
@@ -62,8 +64,7 @@ CORS_RESPONSE_HEADERS = [
     "X-Crew-Ignored",
 ]
 
-Work = Coroutine[Any, Any, None]
-Watch = Callable[[Reloader], Work]
+Watch = Callable[[Reloader], Coroutine[Any, Any, None]]
 
 
 def build_server(
@@ -106,32 +107,27 @@ def build_server(
                 "runs that a crash left are resumed at the next start"
             )
 
-    def background() -> list[Work]:
-        work = [
-            services.maintain(settings.retention),
-            services.watch_stalls(),
-            services.send_notices(settings.link_base),
-            services.keep_schedules(),
-            services.replays.stop_at_end(),
-        ]
-        if queue is None:
-            work.append(services.do_chores())
-            # it serves meanwhile: a run that ends this process must not keep it from starting
-            work.append(recover_left(services.runs))
-        if watch is not None:
-            work.append(watch(services.reloader))
-        if settings.backups is not None:
-            source = sqlite_path(settings.database_url, crew.sources.folder)
-            if source is not None:
-                done = services.metrics.last_backup.set
-                work.append(Backups(services.runs, source, settings.backups, done).run())
-        if store.shared:
-            work.append(services.listeners.announce())
-        if queue is not None:
-            work.append(_log_missing_workers(queue))
-        return work
+    works = {
+        **services.works(settings.retention, settings.link_base),
+        "replays": services.replays.stop_at_end,
+    }
+    if queue is None:
+        works["chores"] = services.do_chores
+        # it serves meanwhile: a run that ends this process must not keep it from starting
+        works["recovery"] = partial(recover_left, services.runs)
+    else:
+        works["the look for workers"] = partial(_log_missing_workers, queue)
+    if watch is not None:
+        works["the watch of the files"] = partial(watch, services.reloader)
+    if settings.backups is not None:
+        source = sqlite_path(settings.database_url, crew.sources.folder)
+        if source is not None:
+            done = services.metrics.last_backup.set
+            works["backups"] = Backups(services.runs, source, settings.backups, done).run
+    if store.shared:
+        works["the announcement of listeners"] = services.listeners.announce
 
-    app = build_app(_routes(), services, settings, background, begin, doors)
+    app = build_app(_routes(), services, settings, works, begin, doors)
     app.state.openapi_document = openapi_document
     return app
 
@@ -140,8 +136,8 @@ def build_app(
     routes: list[Route | Mount],
     services: Services,
     settings: ServerSettings,
-    background: Callable[[], list[Work]],
-    begin: Callable[[], Work] | None = None,
+    works: Mapping[str, Work],
+    begin: Work | None = None,
     doors: Sequence[Door] = (),
 ) -> Starlette:
     """Build an application with the middleware and the errors that all of ours have.
@@ -150,7 +146,7 @@ def build_app(
         routes: what it answers.
         services: what they share; closed at its end.
         settings: how to serve.
-        background: what is done while it serves, until it is cancelled.
+        works: what is done while it serves.
         begin: what is done before it serves.
         doors: other protocols that it speaks.
     """
@@ -162,16 +158,14 @@ def build_app(
             async with services.runs:
                 if begin is not None:
                     await begin()
-                work = [*background(), overload.watch()]
-                tasks = {asyncio.create_task(one) for one in work}
                 async with AsyncExitStack() as opened:
+                    watched = {**works, "the watch of the load": overload.watch}
+                    clock = services.runs.crew.clock
+                    await opened.enter_async_context(background_work(watched, clock))
                     for door in doors:
                         if door.run is not None:
                             await opened.enter_async_context(door.run(app))
                     yield
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks)
         except CrewError as error:
             log.error("the server failed while it started or stopped: %s", error)
             raise
@@ -181,7 +175,8 @@ def build_app(
 
     overload = Overload(services.metrics.refused, lambda: len(services.runs.live))
     # first of all, so that a refusal costs next to nothing
-    middleware = [Middleware(Admission, overload=overload), Middleware(RequestIds)]
+    admission = Middleware(Admission, overload=overload, doors=doors)
+    middleware = [admission, Middleware(RequestIds)]
     if settings.origins:
         cors = Middleware(
             CORSMiddleware,

@@ -9,12 +9,13 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.http.access import POLICY, request_id_of
+from server.http.door import Door
 from server.http.errors import HttpProblem, ProblemResponse
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,9 @@ MOST_AT_ONCE = MOST_STARTS * LOOK_SECONDS
 FEW = 8
 # by any method, or by POST alone
 STARTS = frozenset({"/api/crew/run", "/api/crew/stream"})
-POSTS = re.compile(r"/api/crew/(?:runs|hooks/[^/]+|runs/[^/]+/(?:fork|retry))")
+POSTS = re.compile(r"/api/crew/(?:runs|hooks/[^/]+|runs/[^/]+/(?:fork|retry)|schedules/[^/]+/run)")
+# how the addresses of doors end that cancel a run
+CANCELS = ("/cancel", ":cancel")
 RETRY_AFTER = {"Retry-After": "1"}
 DETAIL = "this server has as many runs as it can carry; try again in a moment"
 # what was refused is told once for so many seconds of quiet
@@ -107,12 +110,12 @@ class Overload:
 class Admission:
     """Refuses what would start a run while there is too much to do; pure ASGI, and cheap."""
 
-    def __init__(self, app: ASGIApp, overload: Overload) -> None:
-        self.app, self.overload = app, overload
+    def __init__(self, app: ASGIApp, overload: Overload, doors: Sequence[Door] = ()) -> None:
+        self.app, self.overload, self.doors = app, overload, doors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
-        if scope["type"] != "http" or not _starts(scope):
+        if scope["type"] != "http" or not self._starts(scope):
             await self.app(scope, receive, send)
         elif self.overload.may_start():
             try:
@@ -124,12 +127,17 @@ class Admission:
             problem = HttpProblem(503, DETAIL, headers=headers)
             await ProblemResponse(problem)(scope, receive, send)
 
-
-def _starts(scope: Scope) -> bool:
-    """Return whether a request may start a run."""
-    if scope["path"] in STARTS:
-        return not _comes_back(scope)
-    return scope["method"] == "POST" and POSTS.fullmatch(scope["path"]) is not None
+    def _starts(self, scope: Scope) -> bool:
+        """Return whether a request may start a run."""
+        path = scope["path"]
+        if path in STARTS:
+            return not _comes_back(scope)
+        if scope["method"] != "POST":
+            return False
+        if POSTS.fullmatch(path) is not None:
+            return True
+        # a door's body would say more, and is not read yet
+        return not path.endswith(CANCELS) and any(door.has(path) for door in self.doors)
 
 
 def _comes_back(scope: Scope) -> bool:

@@ -1,9 +1,8 @@
 """What the endpoints share."""
 
 import os
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from starlette.requests import Request
 
@@ -19,6 +18,7 @@ from crew.runs.upkeep.reload import Reloader
 from crew.runs.upkeep.schedules import Scheduler
 from crew.runs.upkeep.stalls import watch_stalls
 from crew.runs.upkeep.storage import Storage
+from server.background import Work
 from server.editing.editor import Editor
 from server.gate import FileGate
 from server.http.callers.auditor import Auditor
@@ -73,23 +73,22 @@ class Services:
         await self.runs.documents.sync()
         await self.runs.revisions.keep_current()
 
-    def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
-        """Do what time asks for, until this is cancelled."""
-        return Maintenance(self.runs, retention, self.storage).run()
+    def works(self, retention: Retention, public_url: str | None) -> dict[str, Work]:
+        """Return what every process does beside its requests.
 
-    def watch_stalls(self) -> Coroutine[Any, Any, None]:
-        """Report what holds up this process, until this is cancelled."""
-        return watch_stalls(self.runs.live, self.metrics.count_stall)
+        Args:
+            retention: how long data are kept.
+            public_url: of the server, for links in notices; None: without links.
+        """
+        runs, metrics = self.runs, self.metrics
+        return {
+            "maintenance": Maintenance(runs, retention, self.storage).run,
+            "the watch for stalls": partial(watch_stalls, runs.live, metrics.count_stall),
+            "notices": NoticeSender(runs, public_url, metrics.count_notice).run,
+            "schedules": Scheduler(runs, metrics.count_schedule).run,
+        }
 
-    def send_notices(self, public_url: str | None) -> Coroutine[Any, Any, None]:
-        """Send notices to the crew's channels, until this is cancelled."""
-        return NoticeSender(self.runs, public_url, self.metrics.count_notice).run()
-
-    def keep_schedules(self) -> Coroutine[Any, Any, None]:
-        """Start the runs that are due, until this is cancelled."""
-        return Scheduler(self.runs, self.metrics.count_schedule).run()
-
-    def do_chores(self) -> Coroutine[Any, Any, None]:
+    async def do_chores(self) -> None:
         """Do what helpers have to do after runs, until this is cancelled."""
         metrics = self.metrics
         counts = Counts(
@@ -102,7 +101,7 @@ class Services:
                 lambda step, seconds: metrics.document_seconds.labels(step).observe(seconds),
             ),
         )
-        return Chores(self.runs, counts).run()
+        await Chores(self.runs, counts).run()
 
     @property
     def settings(self) -> CrewSettings:

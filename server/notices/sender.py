@@ -15,6 +15,7 @@ from crew.runs.runs import Runs
 from server.notices.delivery import Delivery, NotDelivered, delivery
 from server.notices.messages import place_of
 from tools.clock import rfc3339
+from tools.limits.retry import backoff_seconds
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,11 @@ class NoticeSender:
         except StoreError:
             # it is sent again after its lease, under the same key
             log.warning("a notice that was sent stays in the outbox: %s", notice.id)
+        except Exception as error:
+            log.exception("notice %s could not be sent", notice.id)
+            with contextlib.suppress(StoreError):
+                failed = NotDelivered(f"unexpected {type(error).__name__}")
+                await self._try_again(channel, notice, tries, failed)
         finally:
             self._at_work[notice.channel] -= 1
 
@@ -99,7 +105,7 @@ class NoticeSender:
         store = self.runs.store
         what = f"run {notice.run_id}" if notice.run_id else f"{notice.kind} ({notice.id})"
         said = (notice.channel, place_of(channel), what)
-        wait = min(RETRY_SECONDS * 2 ** (tries - 1), MAX_RETRY_SECONDS)
+        wait = backoff_seconds(tries - 1, RETRY_SECONDS, MAX_RETRY_SECONDS)
         due = store.now() + timedelta(seconds=wait)
         if due - datetime.fromisoformat(notice.at) > timedelta(hours=GIVE_UP_HOURS):
             self.count(notice.channel, "given_up")

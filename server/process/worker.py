@@ -13,7 +13,7 @@ from crew.database import Database
 from crew.runs.advance import Advance
 from crew.runs.upkeep.stalls import calls_at_work
 from server.http.api import WORKER_OPERATIONS
-from server.http.app import Work, build_app
+from server.http.app import build_app
 from server.http.operations import routes_of
 from server.http.services import Services
 from server.settings import ServerSettings
@@ -53,20 +53,10 @@ def build_worker(
             log.exception("the worker failed; its process ends, to be started again")
             signal.raise_signal(signal.SIGTERM)
 
-    def background() -> list[Work]:
-        return [
-            services.maintain(settings.retention),
-            services.watch_stalls(),
-            services.send_notices(settings.public_url),
-            services.keep_schedules(),
-            services.do_chores(),
-            work(),
-        ]
-
-    return build_app(
-        [*routes_of(WORKER_OPERATIONS)],
-        services,
-        settings,
-        background,
-        services.begin,
-    )
+    works = {
+        **services.works(settings.retention, settings.public_url),
+        "chores": services.do_chores,
+        "runs": work,
+    }
+    routes = routes_of(WORKER_OPERATIONS)
+    return build_app([*routes], services, settings, works, services.begin)

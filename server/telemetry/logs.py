@@ -39,7 +39,17 @@ TRACE_MARK = "  | "
 # characters of a traceback
 MAX_TRACE = 20_000
 # codes of warnings whose text may repeat what was sent to the model, or its answer
-PROVIDER_TEXT_CODES = frozenset({"model_retry", "model_backup", "member_failed"})
+PROVIDER_TEXT_CODES = frozenset(
+    {
+        "model_retry",
+        "model_backup",
+        "member_failed",
+        "context_overflow",
+        "helper_failed",
+        "breaker_waiting",
+        "elicitation_declined",
+    }
+)
 PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
     "message",
     "asctime",

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import threading
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
@@ -187,6 +188,26 @@ def test_a_run_that_nobody_listens_to_any_more(fleet: Fleet):
         until(lambda: status(one, left) == "cancelled")
         assert status(one, heard) == "running"
     until(lambda: status(one, heard) == "cancelled")
+
+
+def test_who_comes_back_has_the_whole_grace_again(fleet: Fleet):
+    """Counted from the last one who left, also where a worker plays the run."""
+    grace = 4
+    settings = {"disconnect_grace_seconds": grace, "sse_keep_alive_seconds": 1}
+    rules = [{"say": "late", "delay_seconds": 60}]
+    write_crew(fleet.folder, {"a": {"is_terminal": True}}, rules, settings=settings)
+    http = fleet.replica()
+    fleet.worker()
+    run_id = begin(http)
+    with http.stream("GET", f"/api/crew/runs/{run_id}/events") as stream:
+        # half of the grace passes
+        signs = (line for line in stream.iter_lines() if '"ping"' in line)
+        for _ in range(3):
+            next(signs)
+        left = datetime.now(UTC)
+    until(lambda: status(http, run_id) == "cancelled")
+    ended = datetime.fromisoformat(events(http, run_id)[-1]["timestamp"])
+    assert ended - left > timedelta(seconds=grace - 0.5)
 
 
 def test_the_terminal_is_a_client(fleet: Fleet):

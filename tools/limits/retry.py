@@ -60,7 +60,7 @@ def classify(error: BaseException) -> ErrorClass:
 Jitter = Callable[[], float]
 
 
-def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float) -> float:
+def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float = 0.0) -> float:
     """Return seconds to wait before retry number `retry` (from 0).
 
     `minimum` · 2^retry up to `maximum`.

@@ -44,7 +44,9 @@ class Listeners:
         self.process = secrets.token_hex(8)
         # runs whose starter listened: what was started without a listener needs none
         self._needed: set[str] = set()
+        # the graces that run: of runs of this process, and of others
         self._timers: dict[str, Timer] = {}
+        self._waits: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -61,10 +63,10 @@ class Listeners:
             needed: who listens has started it; False for who only looks at it.
         """
         self.counts[run_id] += 1
-        timer = self._timers.pop(run_id, None)
-        if timer is not None:
-            timer.cancel()
-        if needed or timer is not None:
+        grace = self._timers.pop(run_id, None) or self._waits.pop(run_id, None)
+        if grace is not None:
+            grace.cancel()
+        if needed or grace is not None:
             self._needed.add(run_id)
         if self.store.shared and self.counts[run_id] == 1 and self._is_asked_soon(run_id):
             self._start_task(self._announce([run_id]))
@@ -98,12 +100,17 @@ class Listeners:
         run = self.runs.live.get(run_id)
         if run is None:
             if self.store.shared:
-                self._start_task(self._wait_out_grace(run_id))
+                task = self._waits[run_id] = self._start_task(self._wait_out_grace(run_id))
+                task.add_done_callback(lambda done: self._forget_wait(run_id, done))
             return
         grace = run.crew.config.settings.disconnect_grace_seconds
         if grace >= 0:
             end = self.clock.call_later(grace, lambda: self._end_grace(run, grace))
             self._timers[run_id] = end
+
+    def _forget_wait(self, run_id: str, done: asyncio.Task[None]) -> None:
+        if self._waits.get(run_id) is done:
+            del self._waits[run_id]
 
     def _end_grace(self, run: Run, grace: float) -> None:
         del self._timers[run.id]
@@ -138,7 +145,7 @@ class Listeners:
         with contextlib.suppress(CrewError):
             await self.store.announce_listeners(self.process, run_ids, ANNOUNCED_SECONDS)
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         async def guarded() -> None:
             # a run that is gone, or a store that fails: then the run goes on to its end
             with contextlib.suppress(CrewError):
@@ -148,6 +155,7 @@ class Listeners:
         task = asyncio.create_task(guarded(), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _log_abandoned(run_id: str, grace: float) -> None:

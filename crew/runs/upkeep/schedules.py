@@ -1,10 +1,11 @@
 """Runs that the crew's schedules start, each of their times once, whichever process is there."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from crew.config.keys.schedules import ScheduleConfig
 from crew.crew import Crew
@@ -26,6 +27,9 @@ ROUND_SECONDS = 1.0
 # a run that could not begin for so long, though none of its schedule was in its way, is missed
 LATE = timedelta(seconds=60)
 
+# of a schedule that are looked at in one turn: after a year away there are many
+MAX_TIMES = 5_000
+
 # of a schedule, what came of so many of its times: started, skipped, missed
 Count = Callable[[str, str, int], None]
 
@@ -46,13 +50,9 @@ class Scheduler:
     async def run(self) -> None:
         """Do one round after the other, until this is cancelled or the process drains."""
         while not self.runs.draining:
-            try:
+            # maintenance warns of a store that fails
+            with contextlib.suppress(StoreError, Draining):
                 await self._round(self.runs.crew)
-            except (StoreError, Draining):
-                # maintenance tells of a store that fails
-                pass
-            except Exception:
-                log.exception("a round of the schedules failed")
             await self.clock.sleep(ROUND_SECONDS)
 
     async def _round(self, crew: Crew) -> None:
@@ -61,8 +61,17 @@ class Scheduler:
             self._crew = crew
         for name, schedule in crew.config.schedules.items():
             if name not in self._next or self.store.now() >= self._next[name]:
-                while await self._step(crew, name, schedule):
-                    pass
+                await self._take_on(crew, name, schedule)
+
+    async def _take_on(self, crew: Crew, name: str, schedule: ScheduleConfig) -> None:
+        try:
+            while await self._step(crew, name, schedule):
+                pass
+        except (StoreError, Draining):
+            raise
+        except Exception:
+            # the others must not wait for it
+            log.exception("schedule %s could not be looked at", name)
 
     async def _adopt(self, crew: Crew) -> None:
         """Begin schedules that are new, or have other times; forget those that are gone."""
@@ -102,7 +111,7 @@ class Scheduler:
             if now - _free_since(begin, previous) <= LATE:
                 return await self._start(crew, name, schedule, state, version)
             return await self._miss(crew, name, replace(state, pending=False), version, [begin])
-        times = list(takewhile(lambda time: time <= now, schedule.times(begin)))
+        times = _reached(schedule, begin, now)
         if not times:
             if not state.pending:
                 self._next[name] = next(schedule.times(now))
@@ -178,7 +187,7 @@ class Scheduler:
     ) -> bool:
         """Start nothing at the times of a schedule that is paused."""
         now, begin = self.store.now(), datetime.fromisoformat(state.due_at)
-        times = [rfc3339(one) for one in takewhile(lambda time: time <= now, schedule.times(begin))]
+        times = [rfc3339(one) for one in _reached(schedule, begin, now)]
         if not times:
             self._next[name] = next(schedule.times(now))
             return False
@@ -200,6 +209,11 @@ def query_of(schedule: ScheduleConfig) -> Query:
     """Return what the runs of a schedule are begun with."""
     priority = DEFAULT_PRIORITY if schedule.priority is None else schedule.priority
     return Query(schedule.query, (), schedule.agent, priority=priority)
+
+
+def _reached(schedule: ScheduleConfig, begin: datetime, now: datetime) -> list[datetime]:
+    """Return the first times of a schedule that have come: what is left has its own turn."""
+    return list(islice(takewhile(lambda time: time <= now, schedule.times(begin)), MAX_TIMES))
 
 
 def _definition(schedule: ScheduleConfig) -> str:

@@ -35,7 +35,7 @@ async def local_client(folder: Path) -> AsyncIterator[CrewClient]:
     settings = replace(ServerSettings.read(os.environ, "127.0.0.1", 0), tokens=_OwnToken())
     crew = load(folder, None, asks=False)
     services = Services.of(crew, await opened_database(crew, settings, folder))
-    app = build_app([*routes_of(OPERATIONS)], services, settings, list)
+    app = build_app([*routes_of(OPERATIONS)], services, settings, {})
     async with app.router.lifespan_context(app):
         transport = httpx2.ASGITransport(app, client=(LOCAL, 0))
         async with CrewClient(LOCAL_URL, transport=transport, patience_seconds=0) as client:

@@ -219,6 +219,9 @@ async def wait_for_end(
             listening.over = True
             return ended.result()
         except asyncio.CancelledError:
+            if not ended.cancelled():
+                # the request itself is cancelled
+                raise
             # the run was left for the next process
             raise goes_on(started.run_id) from None
         finally:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import SecretStr
 
 from agents.providers.scripted import Script
@@ -19,7 +18,7 @@ from crew.config.errors import ConfigurationError
 from crew.config.files.yaml_reader import read
 from server.authoring.schemas import FULL, KINDS, schema_of
 from server.http.endpoints.description import describe_crew
-from tests.support.crews import ROOT
+from tests.support.crews import ROOT, write_yaml
 from tools.schemas.yaml_shape import resolve
 
 Path_ = tuple[str | int, ...]
@@ -157,7 +156,7 @@ def written(folder: Path, file: str, path: Path_) -> Path:
     for part in path[:-1]:
         inner = inner[part]
     inner[path[-1]] = changed(inner[path[-1]])
-    (folder / file).write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+    write_yaml(folder / file, data)
     return folder
 
 

@@ -12,6 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from server.http.access import POLICY
 from server.http.overload import FEW, MOST_AT_ONCE, STARTS, Admission, Overload
+from server.protocols.doors import open_doors
+from server.settings import ServerSettings
 
 SECONDS = 60.0
 
@@ -115,3 +117,17 @@ async def test_only_what_starts_runs_is_refused():
             path
         )
     assert (await status(admission, "/api/crew/hooks/alerts", method="POST"))[0] == 503
+    assert (await status(admission, "/api/crew/schedules/nightly/run", method="POST"))[0] == 503
+
+
+async def test_doors_start_runs_as_well():
+    """What is refused there has the form that its clients read; what cancels a run is not refused."""
+    watched, doors = overload(), open_doors(ServerSettings())
+    admission = Admission(PlainTextResponse("passed"), watched, doors)
+    ask(watched)
+    for path in ("/agui", "/ai", "/a2a", "/v1/chat/completions", "/v1/responses", "/mcp"):
+        code, headers, _ = await status(admission, path, method="POST")
+        assert (code, headers[b"retry-after"]) == (503, b"1"), path
+    for path in ("/v1/responses/resp_1/cancel", "/a2a/v1/tasks/t1:cancel"):
+        assert (await status(admission, path, method="POST"))[0] == 200
+    assert (await status(admission, "/v1/models"))[0] == 200

@@ -1,8 +1,6 @@
 """One call of an HTTP tool: send, follow what may be followed, read the answer."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+import time
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -18,6 +16,7 @@ from tools.kinds.http.addresses import Allowance, DeniedError, port_of, require_
 from tools.kinds.http.answer import KIB, body_text, part_of, read_body
 from tools.kinds.http.connections import Connections
 from tools.kinds.http.request import Request, RequestPlan
+from tools.limits.waits import wait_in_headers
 from tools.schemas.places import names_in, own_parameters, require_places
 from tools.schemas.schema import JsonSchema
 from tools.text.secrets import SECRET_HEADER
@@ -170,25 +169,11 @@ class _HttpCall:
             return text or f"[HTTP {status} {response.reason}, no content]"
         shown = f"HTTP {status} {response.reason}: {text[:ERROR_CHARS]}".rstrip(": ")
         if status in config.retry_status:
-            raise TemporaryError(shown, after_seconds=_retry_after(response.headers))
+            after = wait_in_headers(response.headers, time.time())
+            raise TemporaryError(shown, after_seconds=after or 0.0)
         raise PermanentError(shown)
 
 
 def _is_for_all(header: str) -> bool:
     """Return whether a header may go to another host too."""
     return header.lower() == "idempotency-key" or SECRET_HEADER.search(header) is None
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return seconds that `Retry-After` asks for; 0 where it does not."""
-    text = headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdecimal():
-        # longer than any deadline
-        return float(min(int(text[:10]), 10**9))
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return 0.0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -17,6 +17,7 @@ from tools.errors import PermanentError
 from tools.kinds.mcp.definitions import Definition, SessionEndedError
 from tools.kinds.mcp.loop import SERVER_LOOP
 from tools.kinds.mcp.plan import ServerPlan
+from tools.limits.retry import backoff_seconds
 
 log = logging.getLogger(__name__)
 
@@ -204,8 +205,8 @@ class SharedServer:
         self._failures.append(now)
         recent = sum(now - moment < FAILURE_SECONDS for moment in self._failures)
         is_down = self._state == "down" or recent >= MAX_FAILURES
-        doubled = FIRST_WAIT_SECONDS * 2.0 ** (len(self._failures) - 1)
-        seconds = min(LONGEST_WAIT_SECONDS, doubled)
+        tries = len(self._failures) - 1
+        seconds = backoff_seconds(tries, FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
         if is_down:
             seconds = LONGEST_WAIT_SECONDS
             if self._state != "down":

@@ -20,6 +20,8 @@ HEARTBEAT_SECONDS = 1.0
 # for a worker that has been silent for so long heartbeats are sent, and it is reported
 LATE_SECONDS = 1.0
 SILENT_SECONDS = 2.0
+# the first process of a container, which the kernel does not kill for its own
+INIT, REMEDY = 1, "start it behind an init, such as `docker run --init`"
 # for a connection, and for one heartbeat
 TIMEOUT_SECONDS = 5.0
 
@@ -49,10 +51,12 @@ class Sender:
         while True:
             silent = time.monotonic() - self.heard
             if silent > self.settings["stall_seconds"]:
-                self._log(
-                    "error", f"the worker's process is ended: it is held up for {silent:.0f} s"
-                )
-                os.kill(os.getppid(), signal.SIGKILL)
+                text = f"the worker's process is ended: it is held up for {silent:.0f} s"
+                worker = os.getppid()
+                if worker == INIT:
+                    text = f"{text}; the kernel ends no first process of a container: {REMEDY}"
+                self._log("error", text)
+                os.kill(worker, signal.SIGKILL)
                 return
             if silent > SILENT_SECONDS and not self.reported:
                 self.reported = True

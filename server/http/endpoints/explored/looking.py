@@ -1,5 +1,6 @@
 """Stored runs: searched, compared, exported."""
 
+import asyncio
 from typing import Any
 
 from starlette.requests import Request
@@ -48,7 +49,9 @@ async def compare_runs(request: Request) -> Response:
     given, services = parse_parameters(request), services_of(request)
     first, second = await own_run(request, given["a"]), await own_run(request, given["b"])
     steps = [list(steps_of(await _events(services, row.run_id))) for row in (first, second)]
-    return JsonResponse(comparison((first, second), (steps[0], steps[1])))
+    # of long runs it takes seconds
+    document = await asyncio.to_thread(comparison, (first, second), (steps[0], steps[1]))
+    return JsonResponse(document)
 
 
 async def export_run(request: Request) -> Response:
@@ -58,16 +61,23 @@ async def export_run(request: Request) -> Response:
     events = await _events(services, row.run_id)
     run = describe_run(row, await services.runs.pause_of(row))
     audit = await services.runs.store.audit.entries(MAX_ENTRIES, AuditFilter(run_id=row.run_id))
-    document = run_document(run, row.revision, events, audit[::-1])
-    masked: dict[str, Any] = map_texts(document, services.runs.crew.secrets.mask)
-    steps, kind = list(steps_of(events)), given["format"]
+    document, kind = run_document(run, row.revision, events, audit[::-1]), given["format"]
     headers = {"Content-Disposition": f'attachment; filename="{row.run_id}.{kind}"'}
-    if kind == "md":
-        return Response(to_markdown(masked, steps), media_type="text/markdown", headers=headers)
     if kind == "html":
         headers["Content-Security-Policy"] = POLICY
-        return Response(to_html(masked, steps), media_type="text/html", headers=headers)
-    return JsonResponse(masked, headers=headers)
+
+    def write() -> Response:
+        masked: dict[str, Any] = map_texts(document, services.runs.crew.secrets.mask)
+        if kind == "md":
+            text = to_markdown(masked, list(steps_of(events)))
+            return Response(text, media_type="text/markdown", headers=headers)
+        if kind == "html":
+            text = to_html(masked, list(steps_of(events)))
+            return Response(text, media_type="text/html", headers=headers)
+        return JsonResponse(masked, headers=headers)
+
+    # of long runs it takes seconds
+    return await asyncio.to_thread(write)
 
 
 async def _events(services: Services, run_id: str) -> list[RunEvent]:

@@ -1,6 +1,7 @@
 """Stored runs, played again on other files: nothing is called, and nothing is stored."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -26,6 +27,7 @@ from tools.text.texts import map_texts
 
 # at the same time in one process: each takes its CPU for some milliseconds
 PLACES = asyncio.Semaphore(2)
+EVENT_NUMBER = re.compile("[0-9]{1,9}")
 # how often a stream looks whether this server is going down
 LOOK_SECONDS = 1.0
 STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -99,7 +101,7 @@ async def stream_replays(request: Request) -> Response:
     parse_parameters(request)
     job, services = _job(request), services_of(request)
     last = request.headers.get("last-event-id", "0")
-    if not last.isdecimal():
+    if not EVENT_NUMBER.fullmatch(last):
         text = "Last-Event-ID is not the number of an event"
         raise HttpProblem(400, text, [("Last-Event-ID", text)])
     frames = _frames(job, services, int(last))
