@@ -220,4 +220,5 @@ def masked_answer(answer: Answer, secrets: Secrets) -> Answer:
         )
         for one in answer.decisions
     )
-    return replace(answer, text=mask(answer.text), result=mask(answer.result), decisions=decisions)
+    words, text, result = (mask(one) for one in (answer.words, answer.text, answer.result))
+    return replace(answer, words=words, text=text, result=result, decisions=decisions)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from itertools import zip_longest
+from typing import Any
 
 from agents.messages import Attachment
 from crew.journal.events import Paused
-from crew.journal.query import Answer, Decision, Query
+from crew.journal.query import Answer, Query
 from crew.journal.questions import question_text
-
-DECISIONS = frozenset(get_args(Decision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +21,46 @@ class Said:
     agent: str = ""
     # what the person has sent with it
     attached: tuple[Attachment, ...] = ()
+    # a question about calls, or a decision on them that is not in words
+    decides: bool = False
+    # what a client has said that was read as that decision
+    words: str = ""
 
 
 def asked(event: Paused, answer: str) -> Said:
     """Return what a pause asks: the agent's last answer, or the question about calls."""
     text = answer if event.question is None else question_text(event.question)
-    return Said(text, event.agent_id, event.agent)
+    return Said(text, event.agent_id, event.agent, decides=event.question is not None)
 
 
 def answered(answer: Answer) -> Said:
     """Return what a person says to that: words, reasons, or the decisions by themselves."""
     reasons = [one.reason or one.result for one in answer.decisions]
     words = answer.text or answer.result or "\n".join(filter(None, reasons))
-    return Said(words or answer.decides, attached=answer.attachments)
+    if words:
+        return Said(words, attached=answer.attachments)
+    each = {one.decision for one in answer.decisions}
+    text = each.pop() if len(each) == 1 else answer.decides
+    return Said(text, attached=answer.attachments, decides=True, words=answer.words)
+
+
+def spoken(said: Sequence[Said]) -> list[Said]:
+    """Return what was said in words: no decisions, and no questions that these answer."""
+    return [
+        one
+        for one, answer in zip_longest(said, said[1:])
+        if not one.decides or (one.agent_id and answer is not None and not answer.decides)
+    ]
 
 
 def words_of_person(query: str, said: Iterable[Said]) -> tuple[str, ...]:
-    """Return what a person has said; a decision by a button is not in words."""
-    answers = (one.text for one in said if not one.agent_id)
-    return (query, *(one for one in answers if one not in DECISIONS))
+    """Return what a person has said; a decision is not in words."""
+    return (query, *(one.text for one in said if not one.agent_id and not one.decides))
+
+
+def heard_of_person(query: str, said: Iterable[Said]) -> tuple[str, ...]:
+    """Return all that a person's client has said, also what was read as a decision."""
+    return (query, *(one.words or one.text for one in said if not one.agent_id))
 
 
 def attached_by_person(query: Query, said: Iterable[Said]) -> list[Attachment]:

@@ -115,8 +115,8 @@ class Asked extends AskedCall {
       this.node.append(element("p", {}, `${t("The database was restored from a backup of")} `, clock(restored.taken_at)));
       this.node.append(element("p", {}, t("This run was at work then: what it has done since is not known, and may be done a second time.")));
     }
-    if (!budget && !restored) this.node.append(element("pre", { ariaLabel: words.arguments }, argumentsText(asked.arguments)));
-    if (asked.where) this.node.append(element("pre", { className: "where" }, visible(asked.where)));
+    if (!budget && !restored) this.node.append(element("pre", { ariaLabel: words.arguments, tabIndex: 0 }, argumentsText(asked.arguments)));
+    if (asked.where) this.node.append(element("pre", { className: "where", tabIndex: 0 }, visible(asked.where)));
     if (asked.source && !budget && !restored) this.node.append(element("small", {}, visible(asked.source)));
     if (asked.may.includes("edit") && !budget) this.node.append(this.editor());
     if (this.form) this.node.append(this.form.node);

@@ -127,7 +127,7 @@ export class Talk {
   tool_start(event, data) {
     const left = element("span", { className: "spinner" });
     const summary = element("summary", {}, `${visible(data.tool)} `, left);
-    const given = element("pre", { ariaLabel: t("Its arguments") }, json(data.arguments));
+    const given = element("pre", { ariaLabel: t("Its arguments"), tabIndex: 0 }, json(data.arguments));
     const call = kept(`call-${data.seq}`, element("details", { className: "tool" }, summary, given));
     this.add(data, call);
     this.calls.set(callOf(data), { call, left, until: Date.parse(event.timestamp) + data.timeout_seconds * 1000, said: "" });

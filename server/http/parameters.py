@@ -67,7 +67,8 @@ def parse_parameters(request: Request, names: frozenset[str] | None = None) -> d
 
 def parse_event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
     """Return (run_id, n) of `run:n`, or of `n` where the run is known; raises HttpProblem."""
-    found = EVENT_ID.fullmatch(text)
+    # white space around a header's value is no part of it (RFC 9110, 5.5)
+    found = EVENT_ID.fullmatch(text.strip())
     if found is None or (found[1] is None and run_id is None):
         wrong = f"{text[:80]!r} is no event id; it looks like <run_id>:<number>"
         raise bad_request([(field, wrong)])

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from starlette.requests import Request
 
 from crew.journal.query import Answer, text_error
 from crew.journal.records.conversations import Exchange
 from crew.journal.records.rows import IdempotencyRecord
+from crew.journal.said import heard_of_person
 from crew.journal.wire import RunEvent
 from crew.runs.errors import AlreadyStarted, UnknownConversation, UnknownRun
 from server.http.callers.rights import caller_of, own_run, user_of
@@ -97,7 +99,8 @@ async def require_new_words(
     if row.conversation_id:
         place = row.user_id, row.conversation_id
         found = await runs.conversations.exchanges(*place, row.exchange - 1)
-    heard = next((one.words_of_person for one in found if one.run_id == run_id), (row.query,))
+    said = next((one.said for one in found if one.run_id == run_id), ())
+    heard = heard_of_person(row.query, said)
     # in its history they stand before the question that it has seen
     if last != heard[-1] or last in before:
         return
@@ -129,7 +132,8 @@ async def answer_to(
     is_yes = AGAIN.get(said, said in YES)
     reason = "" if is_yes else text
     replies = [CallReply(one, is_yes, reason=reason) for one in questions]
-    return resume_with(request, run_id, answer_with(replies, caller, deltas=deltas))
+    answer = replace(answer_with(replies, caller, deltas=deltas), words=text)
+    return resume_with(request, run_id, answer)
 
 
 def resume_with(request: Request, run_id: str, answer: Answer) -> ResumeRequest:

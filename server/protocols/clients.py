@@ -29,6 +29,13 @@ NAME = re.compile(r"[A-Za-z0-9_.\[\] -]{1,60}")
 UNKEYED = frozenset({"stream", "stream_options"})
 # of people and models; the words of others never reach a model
 SPEAKERS = ("user", "assistant")
+# parts of a message that are texts, and where each has it
+TEXT_PARTS = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "refusal": "refusal",
+}
 
 
 @dataclass(slots=True)
@@ -99,11 +106,12 @@ def message_text(content: Any, where: str) -> str:
     texts = []
     for place, part in enumerate(content):
         kind = part.get("type") if isinstance(part, dict) else None
-        has_text = isinstance(part, dict) and isinstance(part.get("text"), str)
-        if kind not in ("text", "input_text", "output_text") or not has_text:
+        key = TEXT_PARTS.get(kind) if isinstance(kind, str) else None
+        found = part.get(key) if key is not None else None
+        if not isinstance(found, str):
             text = "is no text; only texts are taken here"
             raise bad_request([(f"{where}.content[{place}]", text)])
-        texts.append(part["text"])
+        texts.append(found)
     return "\n".join(texts)
 
 

@@ -4,6 +4,7 @@ An answer is known to lead on by a signal only from the event behind it, so it i
 both are stored together. Of live pieces, what may become a signal is held back.
 """
 
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -30,6 +31,18 @@ class _Live:
 
     text: str = ""
     sent: int = 0
+    # of a request that broke, some was sent: what follows stands apart from it
+    is_behind: bool = False
+
+    @property
+    def has_any(self) -> bool:
+        """Whether anything was sent."""
+        return self.is_behind or self.sent > 0
+
+    def begin_again(self) -> None:
+        """Forget the pieces of a request that is made again."""
+        self.is_behind = self.has_any
+        self.text, self.sent = "", 0
 
 
 class Speech:
@@ -38,8 +51,11 @@ class Speech:
     def __init__(self, signals: Sequence[str] = (), *, shows_signals: bool = False) -> None:
         """`signals`: of the crew; a live piece that may become one is held back."""
         self.shows_signals = shows_signals
-        self._signals = tuple(_folded(one) for one in signals if one)
-        self._starts = frozenset(one[0] for one in self._signals)
+        self._signals = tuple(Signal.of(one) for one in signals if one)
+        self._forms = tuple(_squeezed(_folded(one)) for one in signals if one)
+        decomposed = (unicodedata.normalize("NFD", one) for one in self._forms)
+        self._starts = frozenset(one[0] for one in (*self._forms, *decomposed))
+        self._reach = 4 * max(map(len, self._forms), default=0)
         self._live: dict[Speaker, _Live] = {}
         self._held: RunEvent | None = None
         # the last answer of the main line, and its words for people
@@ -74,22 +90,25 @@ class Speech:
             return event
         result = event.metadata["snapshot"]
         answer = (result["answer"] or "").rstrip()
-        folded = _folded(answer)
-        acted = max((one for one in self._signals if folded.endswith(one)), key=len, default="")
-        if not acted:
+        found = (match for one in self._signals for match in one.pattern.finditer(answer))
+        acted = min((one.start() for one in found if one.end() == len(answer)), default=None)
+        if acted is None:
             return event
-        result = {**result, "answer": answer[: len(answer) - len(acted)].rstrip()}
+        result = {**result, "answer": answer[:acted].rstrip()}
         return replace(event, metadata={**event.metadata, "snapshot": result})
 
     def piece(self, event: RunEvent) -> str:
         """Return what may be sent of a live piece, and of those before it."""
         live = self._live.setdefault(event.speaker, _Live())
+        if event.metadata.get("begins"):
+            live.begin_again()
         live.text += event.content
         safe = len(live.text)
         if not self.shows_signals:
             safe = self._safe(live.text, live.sent)
         sent, live.sent = live.sent, max(live.sent, safe)
-        return live.text[sent : live.sent]
+        piece = live.text[sent : live.sent]
+        return f"\n\n{piece}" if piece and live.is_behind and not sent else piece
 
     def answer_piece(self, event: RunEvent, live: Collection[str]) -> str:
         """Return what may be sent of a live piece of the answer; "" for all other events.
@@ -104,10 +123,10 @@ class Speech:
     def rest(self, speaker: Speaker, text: str) -> str:
         """Return what is still to be sent of a whole answer; its pieces are over."""
         live = self._live.pop(speaker, None)
-        if live is None or not live.sent:
+        if live is None or not live.has_any:
             return text
         sent = live.text[: live.sent]
-        if text.startswith(sent):
+        if sent and text.startswith(sent):
             return text[len(sent) :]
         # of an attempt that failed; or only white space is missing at its end
         return "" if sent.startswith(text) and not sent[len(text) :].strip() else f"\n\n{text}"
@@ -115,7 +134,7 @@ class Speech:
     def has_pieces(self, speaker: Speaker) -> bool:
         """Return whether some of an answer was sent."""
         live = self._live.get(speaker)
-        return live is not None and live.sent > 0
+        return live is not None and live.has_any
 
     def _safe(self, text: str, start: int) -> int:
         """Return up to where a text has no beginning of a signal, from a place on."""
@@ -126,8 +145,8 @@ class Speech:
         for place, sign in enumerate(folded):
             if sign not in self._starts:
                 continue
-            rest = folded[place:]
-            if any(one.startswith(rest) or rest.startswith(one) for one in self._signals):
+            rest = _squeezed(folded[place : place + self._reach])
+            if any(one.startswith(rest) or rest.startswith(one) for one in self._forms):
                 return start + place
         return len(text)
 
@@ -141,6 +160,11 @@ class Speech:
             return text
         before, behind = text[: places[-1].start()], text[places[-1].end() :]
         return before + behind if behind.strip() else before.rstrip()
+
+
+def _squeezed(text: str) -> str:
+    """Return a text in NFC without its white space, of which a signal may have more or less."""
+    return "".join(unicodedata.normalize("NFC", text).split())
 
 
 def _folded(text: str) -> str:

@@ -122,6 +122,25 @@ async def test_a_form(action: Any, content: Any, answer: str, made: list[str], t
     assert paid(tmp_path) == made
 
 
+async def test_a_form_behind_an_answer(tmp_path: Path):
+    """What an answer in words leads to is decided by the same call."""
+
+    async def fill_in(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={"approved": True})
+
+    with serving(crew_at(tmp_path)) as server:
+        async with connected(server.url) as plain:
+            asked = (await plain.call_tool(ASK, {"query": "ask"})).structured_content
+        assert asked is not None
+        words = {"run_id": asked["run_id"], "pause": asked["pause"], "text": "pay bob"}
+        async with connected(server.url, elicitation_callback=fill_in) as one:
+            done = await one.call_tool(REPLY, words)
+    assert not done.is_error
+    assert done.structured_content is not None
+    assert done.structured_content["answer"] == "It is done: paid bob"
+    assert paid(tmp_path) == ["bob"]
+
+
 async def test_a_form_outlives_its_server(tmp_path: Path):
     """It is filled in while another process has taken over."""
     folder = crew_at(tmp_path)

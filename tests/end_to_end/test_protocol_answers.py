@@ -146,6 +146,40 @@ def test_the_same_request_again(tmp_path: Path):
         assert paid(tmp_path) == ["bob"]
 
 
+def test_one_yes_decides_one_question(tmp_path: Path):
+    """A client that repeats its request answers nothing that came meanwhile: it has not seen it."""
+    rules: list[dict[str, Any]] = [
+        {"hears": "pay", "turn": 1, "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+        {"hears": "pay", "turn": 2, "calls": [{"tool": "pay", "arguments": {"to": "carl"}}]},
+        {"say": "both are paid"},
+    ]
+    agents = {"b": {"tools": ["pay"], "is_terminal": True}}
+    conversations = {"title_after": 0}
+    folder = write_crew(tmp_path / "crew", agents, rules, {"pay": PAY}, conversations=conversations)
+    (folder / "acts.py").write_text(ACTS)
+    with serving(folder) as server, client(server) as http:
+
+        def say(*texts: str) -> str:
+            roles = ("user", "assistant")
+            messages = [{"role": roles[n % 2], "content": one} for n, one in enumerate(texts)]
+            headers = {"X-Conversation-Id": "c1"}
+            body = {"model": "test-crew", "messages": messages}
+            answer = http.post("/v1/chat/completions", json=body, headers=headers)
+            assert answer.status_code == 200, answer.text
+            content: str = answer.json()["choices"][0]["message"]["content"]
+            return content
+
+        first = say("pay both")
+        second = say("pay both", first, "Yes, please!")
+        assert "carl" in second
+        # its answer was lost; and one that sends the newest message alone
+        assert say("pay both", first, "Yes, please!") == second
+        assert say("Yes, please!") == second
+        assert paid(tmp_path) == ["bob"]
+        assert say("pay both", first, "Yes, please!", second, "Yes, please!") == "both are paid"
+        assert paid(tmp_path) == ["bob", "carl"]
+
+
 def test_a_run_that_fails_is_not_tried_again(tmp_path: Path):
     """OpenAI's client repeats what failed, unless it is said not to."""
     with serving(crew_at(tmp_path)) as server, client(server) as http:

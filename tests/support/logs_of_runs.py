@@ -80,6 +80,46 @@ def group_crew(folder: Path) -> Crew:
     return crew_of(folder, agents, rules, note, routing=routing)
 
 
+def twice_crew(folder: Path) -> Crew:
+    """A crew that enters its group twice."""
+    agents: dict[str, Any] = {"a": {}, "b": {}, "c": {}, "d": {}}
+    routing = {
+        "signals": {
+            "a": [{"signal": "[G]", "target": "g"}],
+            "d": [{"signal": "[AGAIN]", "target": "g"}, {"signal": "[END]", "target": None}],
+        },
+        "parallel_groups": {"g": {"agents": ["b", "c"], "next_agent": "d"}},
+    }
+    rules: list[dict[str, Any]] = [
+        {"agent": "a", "say": "all of you [G]"},
+        {"agent": "b", "say": "b says"},
+        {"agent": "c", "say": "c says"},
+        {"agent": "d", "turn": 1, "say": "Once more. [AGAIN]"},
+        {"agent": "d", "say": "It is well. [END]"},
+    ]
+    return crew_of(folder, agents, rules, routing=routing)
+
+
+def mixed_crew(folder: Path) -> Crew:
+    """A crew with an answer of two calls, of which a person decides on one."""
+
+    @tool
+    async def look(at: str) -> str:
+        return f"saw {at}"
+
+    @tool(requires_approval=True)
+    async def book(people: int) -> str:
+        return f"booked for {people}"
+
+    both = [
+        {"tool": "look", "arguments": {"at": "it"}},
+        {"tool": "book", "arguments": {"people": 4}},
+    ]
+    rules = [{"say": "Two calls.", "calls": both, "turn": 1}, {"say": "Both are done."}]
+    agents: dict[str, Any] = {"a": {"tools": ["look", "book"], "is_terminal": True}}
+    return crew_of(folder, agents, rules, look, book)
+
+
 def failing_crew(folder: Path) -> Crew:
     """A crew with a model that refuses its second agent."""
     routing = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}}

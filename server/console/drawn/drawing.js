@@ -6,6 +6,7 @@ import dagre from "../vendor/dagre.esm.js";
 const HEIGHT = 34;
 const PADDING = 12;
 const LETTER = 8;
+const MOST_LETTERS = 32;
 // what a page has beside it; a wider graph is drawn from left to right
 const ROOM = 600;
 // a drawing is made smaller down to this, so that its letters can be read; then it is scrolled
@@ -14,8 +15,10 @@ const SMALLEST = 0.9;
 // each drawing has arrow heads of its own: those of a hidden one are not drawn
 let drawings = 0;
 
-// where all of it stands; `names`: by id; `edges`: each with `from` and `to`
-export function layoutOf(names, edges) {
+// where all of it stands; `names`: by id; `ways`: each with `from` and `to`
+export function layoutOf(names, ways) {
+  // an iterator is read once only
+  const edges = [...ways];
   // one box with many ways is wide from top to bottom, and narrow from left to right
   const down = laidOut("TB", names, edges);
   return frame(down).width <= ROOM ? down : narrower(down, laidOut("LR", names, edges));
@@ -50,12 +53,15 @@ export function frame(layout) {
   return { viewBox: `${left} ${top} ${width} ${height}`, left, top, width, height };
 }
 
+// a name of hundreds of letters would make a box as wide as several screens
+const shortened = (name) => ([...name].length > MOST_LETTERS ? `${[...name].slice(0, MOST_LETTERS - 1).join("")}…` : name);
+
 function laidOut(rankdir, names, edges) {
   const layout = new dagre.graphlib.Graph({ multigraph: true });
   layout.setGraph({ rankdir, nodesep: rankdir === "TB" ? 24 : 12, ranksep: 36 });
   layout.setDefaultEdgeLabel(() => ({}));
   for (const [id, name] of names) {
-    layout.setNode(id, { width: name.length * LETTER + 2 * PADDING, height: HEIGHT });
+    layout.setNode(id, { width: shortened(name).length * LETTER + 2 * PADDING, height: HEIGHT });
   }
   for (const { from, to } of edges) layout.setEdge(from, to);
   dagre.layout(layout);
@@ -72,8 +78,9 @@ function line(heads, { why, isLit, covered }, points) {
 
 function boxOf(id, { name, kinds, rx }, { x, y, width, height }) {
   const box = shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx });
-  const text = shape("text", { x, y: y + 5, "text-anchor": "middle" }, name);
-  return shape("g", { class: ["node", ...kinds].filter(Boolean).join(" ") }, shape("title", {}, id), box, text);
+  const text = shape("text", { x, y: y + 5, "text-anchor": "middle" }, shortened(name));
+  const title = name === shortened(name) ? id : `${id}: ${name}`;
+  return shape("g", { class: ["node", ...kinds].filter(Boolean).join(" ") }, shape("title", {}, title), box, text);
 }
 
 function arrows(heads) {

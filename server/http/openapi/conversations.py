@@ -57,6 +57,8 @@ class ExchangePart(TypedDict):
     text: str
     agent_id: str | None
     agent: str | None
+    # a question about calls, or a decision on them that is not in words
+    decides: NotRequired[bool]
     attachments: NotRequired[list[AttachmentAnswer]]
 
 

@@ -10,6 +10,9 @@ from server.protocols.a2a.problems import refuse_rest, refuse_rpc
 from server.protocols.a2a.rest import rest_routes
 from server.protocols.a2a.rpc import call_method
 
+# headers that its clients send besides
+SENT = ("A2A-Version", "A2A-Extensions")
+
 
 def open_a2a() -> Door:
     """Return the door of A2A."""
@@ -18,7 +21,7 @@ def open_a2a() -> Door:
         Route(RPC, call_method, methods=["POST"]),
         *rest_routes(),
     ]
-    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}), ("A2A-Version",))
+    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}), SENT)
 
 
 def refuse_a2a(problem: HttpProblem, path: str) -> Response:

@@ -157,7 +157,8 @@ def _configuration(params: dict[str, Any]) -> dict[str, Any]:
 def _history(params: dict[str, Any]) -> int | None:
     if params.get("historyLength") is None:
         return None
-    return read_number(params, "historyLength", 0, 0, MAX_HISTORY)
+    # the most that a client wants: fewer are no mistake
+    return min(read_number(params, "historyLength", 0, 0, 2**31), MAX_HISTORY)
 
 
 async def _row(request: Request, params: dict[str, Any]) -> RunRow:

@@ -25,7 +25,14 @@ from server.protocols.agui.fold import AguiFold
 from server.protocols.agui.interrupts import answer_text, reply_to
 from server.protocols.answers import pause_at, resume_with
 from server.protocols.branches import branch_for, thread_of
-from server.protocols.clients import ClientWords, begin_once, hear, read_object, start_from
+from server.protocols.clients import (
+    ClientWords,
+    begin_once,
+    hear,
+    kept_name,
+    read_object,
+    start_from,
+)
 from server.protocols.folds import FoldedForm, Frame, data_line, speech_of, stream_of
 from server.protocols.pauses import (
     CallReply,
@@ -71,14 +78,16 @@ async def run_agent(request: Request) -> Response | EventStream:
         text = "is 1 to 128 of the characters A to Z, a to z, 0 to 9, . _ -"
         raise bad_request([("runId", text)])
     request.state.request_id = run_id
+    # what no id may be is kept under another name; the client is sent its own
+    kept = kept_name(request, thread_id) or thread_id
     heard = hear(request, data.get("messages", []))
     heard.ignore(data, UNREAD)
 
     async def decide() -> tuple[RunRequest, Source | None]:
         if data.get("resume"):
-            return await _resumed(request, thread_id, data["resume"]), None
-        await _require_no_pause(request, thread_id)
-        branch = await branch_for(request, thread_id, heard.messages)
+            return await _resumed(request, kept, data["resume"]), None
+        await _require_no_pause(request, kept)
+        branch = await branch_for(request, kept, heard.messages)
         return start_from(request, heard, branch, deltas=True)
 
     try:

@@ -49,6 +49,8 @@ class AguiFold:
         self._begun_subagents: dict[Speaker, dict[str, Any]] = {}
         # of each answer that is under way: its message, and that of its thoughts
         self._answers: dict[Speaker, str] = {}
+        # the names of messages so far
+        self._ids: set[str] = set()
         self._thinking: dict[Speaker, str] = {}
         # by speaker and call: the id of the call
         self._calls: dict[tuple[Speaker, str], str] = {}
@@ -145,8 +147,14 @@ class AguiFold:
         data, who = event.metadata, event.speaker
         name = ":".join(one for one in (data["agent_id"], *who[2:]) if one)
         message = f"{self.run_id}:{name}:{data['round']}"
-        # after a person's answer rounds are counted anew
-        self._answers[who] = message if self._begun == 1 else f"{message}:{self._begun}"
+        if self._begun > 1:
+            # after a person's answer rounds are counted anew
+            message = f"{message}:{self._begun}"
+        if message in self._ids:
+            # so are those of a member each time that its group is entered
+            message = f"{message}:{event.seq}"
+        self._ids.add(message)
+        self._answers[who] = message
         if not is_part(who):
             if data["agent_id"] in self._steps:
                 return []

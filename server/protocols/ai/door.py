@@ -3,7 +3,7 @@
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from crew.journal.query import Source
@@ -14,7 +14,6 @@ from server.http.callers.rights import caller_of, own_run, require
 from server.http.door import Door
 from server.http.errors import HttpProblem, bad_request
 from server.http.requests import ResumeRequest, RunRequest, refuse_head
-from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import EventStream
 from server.protocols.ai.fold import AiFold
@@ -55,8 +54,7 @@ def open_ai() -> Door:
 
 def refuse_chat(problem: HttpProblem, path: str) -> Response:
     """Return a problem as the SDK shows it: its words."""
-    document = {"error": problem.detail}
-    return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))
+    return PlainTextResponse(problem.detail, problem.status, dict(problem.headers or {}))
 
 
 async def chat(request: Request) -> Response | EventStream:

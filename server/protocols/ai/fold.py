@@ -37,7 +37,9 @@ class AiFold:
         self._held_text = ""
         self._pause: RunEvent | None = None
         self._calls: dict[tuple[Speaker, str], str] = {}
-        # by their names: the chunks of the calls without a result
+        # by their names: the chunks of calls that are not sent yet, and of those without a result.
+        # A call is sent when it starts or is asked about: the SDK waits for the result of each one
+        self._unsent: dict[str, dict[str, Any] | None] = {}
         self._open: dict[str, dict[str, Any] | None] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:
@@ -72,15 +74,18 @@ class AiFold:
                 return []
             case "agent_response" if is_part(who):
                 self.speech.rest(who, text)
-                return [*self._think(event, text), *self._start_calls(event)]
+                self._note_calls(event)
+                return self._think(event, text)
             case "agent_response":
                 made = [*self._end_thought(), *self._release()]
                 self._held, self._held_text = event, text
                 if not event.metadata["tool_calls"]:
                     return made
-                return [*made, *self._release(), *self._start_calls(event)]
+                self._note_calls(event)
+                return [*made, *self._release()]
             case "tool_start":
-                return self._release()
+                name = self._calls.get((who, event.metadata["call_id"]), "")
+                return [*self._release(), *self._start_call(name)]
             case "tool_result":
                 return [*self._release(), *self._end_call(event)]
             case "handoff":
@@ -167,33 +172,39 @@ class AiFold:
     def _delta(self, kind: str, id_: str, text: str) -> list[dict[str, Any] | None]:
         return [{"type": f"{kind}-delta", "id": id_, "delta": text}] if text else []
 
-    def _start_calls(self, event: RunEvent) -> list[dict[str, Any] | None]:
+    def _note_calls(self, event: RunEvent) -> None:
         who = event.speaker
-        made: list[dict[str, Any] | None] = []
         for one in event.metadata["tool_calls"]:
             name = f"{self.run_id}:{event.seq}:{one['call_id']}"
             self._calls[who, one["call_id"]] = name
             call = {"toolCallId": name, "toolName": one["tool"], "input": one["arguments"]}
             known = {"dynamic": True, "providerExecuted": True}
-            chunk = {"type": "tool-input-available", **call, **known}
-            self._open[name] = chunk
-            made.append(chunk)
-        return made
+            self._unsent[name] = {"type": "tool-input-available", **call, **known}
+
+    def _start_call(self, name: str) -> list[dict[str, Any] | None]:
+        """Send a call, unless it was sent."""
+        chunk = self._unsent.pop(name, None)
+        if chunk is None:
+            return []
+        self._open[name] = chunk
+        return [chunk]
 
     def _end_call(self, event: RunEvent) -> list[dict[str, Any] | None]:
         data = event.metadata
         name = self._calls.get((event.speaker, data["call_id"]))
         if name is None:
             return []
+        made = self._start_call(name)
         self._open.pop(name, None)
         known = {"toolCallId": name, "dynamic": True, "providerExecuted": True}
         match data["status"]:
             case "success":
-                return [{"type": "tool-output-available", **known, "output": data["output"]}]
+                made.append({"type": "tool-output-available", **known, "output": data["output"]})
             case "denied":
-                return [{"type": "tool-output-denied", "toolCallId": name}]
+                made.append({"type": "tool-output-denied", "toolCallId": name})
             case _:
-                return [{"type": "tool-output-error", **known, "errorText": data["output"]}]
+                made.append({"type": "tool-output-error", **known, "errorText": data["output"]})
+        return made
 
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any] | None]:
         data, held = self._counts.of(event.metadata), self._held
@@ -201,6 +212,9 @@ class AiFold:
         made: list[dict[str, Any] | None] = self._end_thought()
         paused = self._pause if data["reason"] == "paused" else None
         questions = pause_calls(self.run_id, paused, text) if paused is not None else []
+        if questions and held is None and text == self._held_text:
+            # it stands before the calls
+            text = ""
         if questions and questions[0].is_about_call and not self._can_approve(questions[0]):
             # a plan, a budget, a form: words, or another place, answer it
             text = say_question(text, questions, says_how=True)
@@ -210,6 +224,7 @@ class AiFold:
         for one in questions:
             if self._can_approve(one) and (name := self._name(one)):
                 self._was_asked = True
+                made += self._start_call(name)
                 request = {"approvalId": one.id, "toolCallId": name}
                 made.append({"type": "tool-approval-request", **request})
         for one in data.get("sources") or ():

@@ -102,10 +102,11 @@ class CrewCall:
             match kind:
                 case "_run":
                     return (await self._look(given["run_id"])).result()
+                case _ if params.request_state is not None:
+                    # also of an answer in words, behind which the run asked again
+                    return await self._go_on(params.request_state, params.input_responses or {})
                 case "_reply":
                     return await self._reply(given)
-                case _ if params.request_state is not None:
-                    return await self._go_on(params.request_state, params.input_responses or {})
                 case _:
                     started = await self.access.start(given["query"], given.get("conversation_id"))
                     return await self._wait(*started, is_own=True)

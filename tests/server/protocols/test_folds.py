@@ -29,6 +29,8 @@ from tests.support.logs_of_runs import (
     group_crew,
     log_of,
     log_of_example,
+    mixed_crew,
+    twice_crew,
 )
 
 Make = Callable[[Log], Fold]
@@ -50,9 +52,16 @@ FOLDS: dict[str, Make] = {
 }
 
 
+MADE: dict[str, Callable[[Path], Crew]] = {
+    "(group)": group_crew,
+    "(twice)": twice_crew,
+    "(mixed)": mixed_crew,
+    "(failing)": failing_crew,
+}
+
+
 async def log_named(name: str, folder: Path) -> Log:
-    made: dict[str, Callable[[Path], Crew]] = {"(group)": group_crew, "(failing)": failing_crew}
-    return await (log_of(made[name](folder)) if name in made else log_of_example(name, folder))
+    return await (log_of(MADE[name](folder)) if name in MADE else log_of_example(name, folder))
 
 
 def frames_of(fold: Fold, log: Log) -> list[Frame]:
@@ -69,6 +78,8 @@ def check_agui(frames: list[Frame]) -> None:
     """What begins ends, in the order that AG-UI's own client demands."""
     running = False
     texts: set[str] = set()
+    # no message has the name of an earlier one
+    named: list[str] = []
     calls: set[str] = set()
     steps: set[str] = set()
     for frame in frames:
@@ -83,6 +94,7 @@ def check_agui(frames: list[Frame]) -> None:
             case "TEXT_MESSAGE_START":
                 assert event.message_id not in texts
                 texts.add(event.message_id)
+                named.append(event.message_id)
             case "TEXT_MESSAGE_CONTENT":
                 assert event.message_id in texts
                 assert event.delta
@@ -99,6 +111,7 @@ def check_agui(frames: list[Frame]) -> None:
                 steps.remove(event.step_name)
         assert running or frame.document["type"] in ("RUN_FINISHED", "RUN_ERROR")
     assert not running
+    assert len(named) == len(set(named))
 
 
 def check_chat(frames: list[Frame], log: Log) -> None:
@@ -135,8 +148,11 @@ def check_responses(frames: list[Frame], log: Log, fold: ResponsesFold) -> None:
 
 
 def check_ai(frames: list[Frame]) -> None:
-    """What begins ends; each call is known before it ends, or is asked about."""
-    texts, thoughts, calls, in_step = set(), set(), set(), False
+    """What begins ends; each call has ended, or is asked about, when a stream ends.
+
+    The SDK sends no answer before each call of the message has its result or its decision.
+    """
+    texts, thoughts, calls, asked, in_step = set(), set(), set(), set(), False
     for frame in frames:
         chunk = frame.document
         match chunk and chunk["type"]:
@@ -156,6 +172,7 @@ def check_ai(frames: list[Frame]) -> None:
                 calls.remove(chunk["toolCallId"])
             case "tool-approval-request":
                 assert chunk["toolCallId"] in calls
+                asked.add(chunk["toolCallId"])
             case "start-step":
                 assert not in_step
                 in_step = True
@@ -165,6 +182,7 @@ def check_ai(frames: list[Frame]) -> None:
             case "finish" | "abort":
                 assert not texts | thoughts
                 assert not in_step
+                assert calls <= asked
     assert frames[-1].document is None
 
 
@@ -187,7 +205,7 @@ def check_task(frames: list[Frame], log: Log, fold: TaskFold) -> None:
 
 
 @pytest.mark.parametrize("language", FOLDS)
-@pytest.mark.parametrize("name", ["(group)", "(failing)", *EXAMPLES])
+@pytest.mark.parametrize("name", [*MADE, *EXAMPLES])
 async def test_every_log_in_every_language(name: str, language: str, tmp_path: Path):
     log = await log_named(name, tmp_path)
     fold = FOLDS[language](log)

@@ -11,8 +11,25 @@ from server.protocols.speech import Speech
 WHEN = "2026-01-01T00:00:00.000Z"
 SIGNALS = ("[END]", "[ROUTE_B]", "weiter")
 WORDS = st.sampled_from(
-    ["Hello ", "[", "E", "END", "]", "[END]", "ROUTE_", "we", "iter", " ", "İ", "ß", "x"]
+    [
+        "Hello ",
+        "[",
+        "[ ",
+        "E",
+        "END",
+        "eNd ",
+        "]",
+        "[END]",
+        "ROUTE_",
+        "we",
+        "iter",
+        " ",
+        "İ",
+        "ß",
+        "x",
+    ]
 )
+WRITTEN = (*SIGNALS, "[ enD ]", "[\nROUTE_b]", "WEITER")
 
 
 def event(kind: str, content: str, seq: int | None = None, **metadata: Any) -> RunEvent:
@@ -20,7 +37,7 @@ def event(kind: str, content: str, seq: int | None = None, **metadata: Any) -> R
     return RunEvent(kind, seq, "A", content, WHEN, known, "")
 
 
-@given(st.lists(WORDS), st.sampled_from([None, *SIGNALS]), st.booleans())
+@given(st.lists(WORDS), st.sampled_from([None, *WRITTEN]), st.booleans())
 def test_pieces_and_the_rest_are_the_answer(pieces: list[str], signal: str | None, shows: bool):
     """Whatever is written in whatever pieces, with or without the signal that is acted on."""
     written = [*pieces, *([signal] if signal else [])]
@@ -43,6 +60,23 @@ def test_pieces_and_the_rest_are_the_answer(pieces: list[str], signal: str | Non
     assert (sent + rest).rstrip() == text.rstrip()
     if not shows:
         assert not any(one.casefold() in sent.casefold() for one in SIGNALS)
+
+
+def test_a_request_that_is_made_again():
+    """Its text follows what was sent of the first one, and nothing comes twice."""
+    speech, who = Speech(SIGNALS), ("a", "", "", "")
+    first = event("agent_delta", "Part one and", begins=True)
+    assert speech.piece(first) == "Part one and"
+    assert speech.piece(event("agent_delta", "[E")) == ""
+    again = event("agent_delta", "Whole ", begins=True)
+    assert speech.piece(again) == "\n\nWhole "
+    assert speech.piece(event("agent_delta", "answer")) == "answer"
+    assert speech.rest(who, "Whole answer here.") == " here."
+    # the second one breaks before any of it is sent
+    speech.piece(first)
+    assert speech.piece(event("agent_delta", "[", begins=True)) == ""
+    assert speech.has_pieces(who)
+    assert speech.rest(who, "No.") == "\n\nNo."
 
 
 def test_an_attempt_that_failed(tmp_path: Any):

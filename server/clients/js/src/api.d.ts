@@ -2892,6 +2892,8 @@ export interface components {
             agent_id: string | null;
             /** Agent */
             agent: string | null;
+            /** Decides */
+            decides?: boolean;
             /** Attachments */
             attachments?: components["schemas"]["AttachmentAnswer"][];
         };

@@ -124,7 +124,7 @@ class View {
       waits: () => this.tell(words.lost),
     });
     // the same one after a reload of the page
-    this.key = `crew-chat ${given("url") ?? ""} ${this.user ?? ""}`;
+    this.key = `crew-chat ${given("url") ?? ""} ${this.user ?? ""}${placeOf(host)}`;
     const kept = stored(this.key);
     this.conversation = given("conversation") ?? kept.conversation ?? newKey();
     this.last = kept.conversation === this.conversation ? kept.run : undefined;
@@ -189,7 +189,8 @@ class View {
 
   showExchange({ query, parts: more, answer, agent, status }) {
     this.mine(query);
-    for (const one of more) {
+    // decisions were made on cards, not said
+    for (const one of more.filter(({ decides }) => !decides)) {
       if (one.agent_id) this.said(one.agent, one.text);
       else this.mine(one.text);
     }
@@ -559,6 +560,13 @@ function table(output) {
   const text = (value) => visible(typeof value === "string" ? value : JSON.stringify(value));
   const rows = Object.entries(output).map(([name, value]) => element("tr", {}, element("th", { scope: "row" }, visible(name)), element("td", {}, text(value))));
   return element("table", {}, element("tbody", {}, ...rows));
+}
+
+// which of the chats of a page it is, so that each keeps its own conversation
+function placeOf(host) {
+  if (host.id) return ` #${host.id}`;
+  const place = [...document.querySelectorAll("crew-chat")].indexOf(host);
+  return place > 0 ? ` ${place}` : "";
 }
 
 // where a page keeps nothing, a reload begins anew

@@ -20,6 +20,8 @@ export const STYLE = `
 :host([theme="dark"]) { color-scheme: dark; }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
+/* what a page sets for all of its elements reaches the chat's, too: what is approved must be read as it is */
+:host > :not(slot) { text-transform: none; letter-spacing: normal; word-spacing: normal; line-height: 1.5; text-indent: 0; text-align: start; white-space: normal; font-style: normal; text-shadow: none; }
 ol.log { flex: 1; min-height: 0; overflow-y: auto; overscroll-behavior: contain; list-style: none; margin: 0; padding: .8rem; display: flex; flex-direction: column; gap: .7rem; }
 li { max-width: min(46rem, 100%); overflow-wrap: anywhere; }
 li.me { align-self: flex-end; background: var(--accent); color: var(--on-accent); border-radius: var(--radius); padding: .45rem .8rem; white-space: pre-wrap; }
