@@ -44,7 +44,7 @@ def answered(answer: Answer) -> Said:
     return Said(text, attached=answer.attachments, decides=True, words=answer.words)
 
 
-def spoken(said: Sequence[Said]) -> list[Said]:
+def parts_in_words(said: Sequence[Said]) -> list[Said]:
     """Return what was said in words: no decisions, and no questions that these answer."""
     return [
         one

@@ -10,7 +10,7 @@ from agents.messages import AgentMessage, Message, UserMessage, decode_messages
 from crew.engine.context.sources import Look
 from crew.journal.query import Query
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
-from crew.journal.said import spoken
+from crew.journal.said import parts_in_words
 
 
 class ConversationSource:
@@ -94,6 +94,6 @@ def messages_of(exchange: Exchange, silent: Container[str] = ()) -> list[Message
         answer(one.agent_id, one.agent, one.text)
         if one.agent_id
         else UserMessage(one.text, one.attached)
-        for one in spoken(exchange.said)
+        for one in parts_in_words(exchange.said)
     ]
     return [query, *said, answer(exchange.agent_id, exchange.agent, exchange.answer)]

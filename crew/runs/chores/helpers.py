@@ -11,7 +11,7 @@ from crew.engine.spending.budgets import RunBudgets
 from crew.engine.spending.paying import call_row
 from crew.journal.records.conversations import Exchange
 from crew.journal.records.rows import RunRow
-from crew.journal.said import spoken
+from crew.journal.said import parts_in_words
 from crew.journal.state import RunState
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
@@ -25,7 +25,7 @@ def exchanges_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
     """Return exchanges with their numbers, each cut to a length, as data."""
     parts = []
     for one in exchanges:
-        said = [f"{part.agent or 'user'}: {part.text}" for part in spoken(one.said)]
+        said = [f"{part.agent or 'user'}: {part.text}" for part in parts_in_words(one.said)]
         lines = [
             f"Exchange {one.number}",
             f"user: {one.query}",

@@ -49,13 +49,12 @@ class AguiFold:
         self._begun_subagents: dict[Speaker, dict[str, Any]] = {}
         # of each answer that is under way: its message, and that of its thoughts
         self._answers: dict[Speaker, str] = {}
-        # the names of messages so far
         self._ids: set[str] = set()
         self._thinking: dict[Speaker, str] = {}
-        # by speaker and call: the id of the call
+        # by speaker and call
         self._calls: dict[tuple[Speaker, str], str] = {}
-        self._pause: RunEvent | None = None
         # of the newest segment
+        self._pause: RunEvent | None = None
         self._started: dict[str, Any] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:
@@ -64,8 +63,7 @@ class AguiFold:
             return self._live(event)
         frames = []
         for settled, text in self.speech.settle(event):
-            made = self._of(settled, text)
-            frames += [Frame(settled.seq, one) for one in made]
+            frames += [Frame(settled.seq, one) for one in self._of(settled, text)]
         return frames
 
     def coming_back(self) -> list[dict[str, Any]]:
@@ -145,14 +143,10 @@ class AguiFold:
 
     def _start_agent(self, event: RunEvent) -> list[dict[str, Any]]:
         data, who = event.metadata, event.speaker
-        name = ":".join(one for one in (data["agent_id"], *who[2:]) if one)
-        message = f"{self.run_id}:{name}:{data['round']}"
-        if self._begun > 1:
-            # after a person's answer rounds are counted anew
-            message = f"{message}:{self._begun}"
-        if message in self._ids:
-            # so are those of a member each time that its group is entered
-            message = f"{message}:{event.seq}"
+        message = ":".join(filter(None, (self.run_id, who[0], *who[2:], str(data["round"]))))
+        # after a person's answer rounds are counted anew; those of a member, with its group
+        message += f":{self._begun}" if self._begun > 1 else ""
+        message += f":{event.seq}" if message in self._ids else ""
         self._ids.add(message)
         self._answers[who] = message
         if not is_part(who):

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from crew.journal.query import Source
 from crew.journal.records.rows import PAGE
 from crew.journal.replay import replay
-from crew.journal.said import spoken
+from crew.journal.said import parts_in_words
 from crew.journal.state import RunState
 from crew.runs.errors import UnknownRun
 from server.http.callers.rights import caller_of, own_run, require
@@ -239,7 +239,7 @@ async def _before(request: Request, run_id: str) -> list[tuple[str, str]]:
         state = RunState(run_id, runs.crew.tool_limits)
         await replay(runs.store, state, page)
         history = [(one.role, one.content) for one in state.query.history]
-        parts = spoken(state.said)
+        parts = parts_in_words(state.said)
         said = [("assistant" if one.agent_id else "user", one.text) for one in parts]
     if said and said[-1] == ("assistant", row.answer):
         # a question without an answer is the run's answer

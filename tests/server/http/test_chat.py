@@ -203,8 +203,9 @@ def test_a_conversation_in_a_shop(browser: Browser, tmp_path: Path):
         expect(card).to_have_count(0)
         assert [one[2] for one in told(page, "done")][-1] == "paid [END]"
         page.reload()
-        # what the person has decided is a part of it
-        expect(log.locator("li.me")).to_have_count(5)
+        # what the person has decided is a part of it, and is none of their words
+        expect(log.locator("li.me")).to_have_count(4)
+        expect(log.locator("li.note")).to_have_text("You: Approve")
         expect(log).to_contain_text("paid")
         page.screenshot(path=tmp_path / "reloaded.png")
 

@@ -189,9 +189,11 @@ class View {
 
   showExchange({ query, parts: more, answer, agent, status }) {
     this.mine(query);
-    // decisions were made on cards, not said
-    for (const one of more.filter(({ decides }) => !decides)) {
-      if (one.agent_id) this.said(one.agent, one.text);
+    for (const one of more) {
+      // decisions were made on cards: what they were about stands there, and is not repeated
+      if (one.decides && !one.agent_id) this.note(`${this.words.you}: ${this.words[one.text] ?? one.text}`);
+      else if (one.decides) continue;
+      else if (one.agent_id) this.said(one.agent, one.text);
       else this.mine(one.text);
     }
     if (answer) this.said(agent, answer);
