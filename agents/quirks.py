@@ -34,7 +34,7 @@ class Quirks:
     leave_out: tuple[Parameter, ...] = ()
     # where the system prompt stands: a message of its own, or the beginning of the first of a user
     system_role: SystemRole = "system"
-    # messages of one role in a row are joined, and the first is a user's
+    # messages of one role in a row are joined, and the first and the last are a user's
     alternate_roles: bool = False
     # one call in each assistant message
     single_calls: bool = False
@@ -56,6 +56,8 @@ class Quirks:
     typed_output: bool = True
     # parts of messages that are images
     images: bool = True
+    # schemas of tools without keywords that only check, such as `additionalProperties`
+    plain_schemas: bool = False
     # what a model thought goes back with the calls that it led to
     thinking: Thinking = "send_back"
     # it is Google's, which signs calls, counts its thoughts in the total alone, and takes no schema
@@ -80,7 +82,7 @@ class QuirksConfig(Shape):
     system_role: SystemRole | None = None
     """`user`: the system prompt stands at the beginning of the first user message."""
     alternate_roles: bool | None = None
-    """Join messages of one role that follow each other; the first is the user's."""
+    """Join messages of one role that follow each other; the first and the last are the user's."""
     single_calls: bool | None = None
     """Send each tool call of an answer in a message of its own."""
     call_ids: CallIds | None = None
@@ -101,6 +103,8 @@ class QuirksConfig(Shape):
     """Send the schema of typed answers (`response_format`); else the model is told it in words."""
     images: bool | None = None
     """Send images as parts of messages; else the model is told in words that there are some."""
+    plain_schemas: bool | None = None
+    """Leave keywords out of schemas of tools that only check, such as `additionalProperties`."""
     thinking: Thinking | None = None
     """Whether a model's thoughts go back to it with the calls that they led to."""
     google: bool | None = None

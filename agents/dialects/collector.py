@@ -20,15 +20,21 @@ from agents.written.thoughts import AnswerStream, split_thoughts
 MAX_WORDS = 500
 # of a whole answer
 MAX_CHARACTERS = 8 * 2**20
-CUT_BY_LENGTH = frozenset(
-    {"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"}
+CUT_BY_LENGTH = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+# in whatever case; Google and GLM have more of them than OpenAI
+HELD_BACK = frozenset(
+    {
+        *("content_filter", "safety", "refusal", "recitation", "prohibited_content", "blocklist"),
+        *("spii", "sensitive"),
+    }
 )
-HELD_BACK = frozenset({"content_filter", "SAFETY", "safety", "refusal", "RECITATION"})
 # the server itself says that it has failed, in whatever case
 FAILED = frozenset(
     {
         *("error", "abort", "aborted", "failed", "timeout", "insufficient_system_resource"),
-        *("server_error", "internal_error", "overloaded"),
+        *("server_error", "internal_error", "overloaded", "network_error"),
+        # the model's call could not be read
+        *("malformed_function_call", "unexpected_tool_call"),
     }
 )
 # why a call that is not whole is not made
@@ -171,7 +177,7 @@ class Collector(ABC):
             ModelError: there is neither text nor call, the window was full, or the server has
                 failed within the answer.
         """
-        if self.finish_reason.casefold() in FAILED:
+        if self.reason in FAILED:
             text = f"the server says that it failed within the answer ({self.finish_reason})"
             raise ModelError("unavailable", text)
         if self.finish_reason == WINDOW_FULL:
@@ -194,10 +200,10 @@ class Collector(ABC):
 
     def _empty(self, *, has_thoughts: bool) -> ModelError:
         reason = f"finish_reason: {self.finish_reason}"
-        if self.finish_reason in HELD_BACK:
+        if self.reason in HELD_BACK:
             text = f"the provider's content filter has held the answer back ({reason})"
             return ModelError("refused", text)
-        if self.finish_reason in CUT_BY_LENGTH:
+        if self.reason in CUT_BY_LENGTH:
             text = "the whole length went to thinking, and there is no answer"
             if not has_thoughts:
                 text = "the length was used up before there was an answer"
@@ -207,12 +213,17 @@ class Collector(ABC):
         return ModelError("empty", "the answer is empty")
 
     @property
+    def reason(self) -> str:
+        """Why it ended, in small letters; some put what has found it before."""
+        return self.finish_reason.rpartition(": ")[2].casefold()
+
+    @property
     def cut(self) -> str:
         """Why a text is not whole; "" where it is."""
-        if self.finish_reason in CUT_BY_LENGTH:
+        if self.reason in CUT_BY_LENGTH:
             reason = self.finish_reason
             return f"the answer is cut by its length (finish_reason: {reason}): raise max_tokens"
-        if self.finish_reason in HELD_BACK:
+        if self.reason in HELD_BACK:
             return "the provider's content filter has cut the answer"
         return ""
 

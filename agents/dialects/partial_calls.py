@@ -83,7 +83,8 @@ class PartialCalls:
         """
         function = piece.get("function")
         function = function if isinstance(function, dict) else {}
-        index = piece.get("index") if isinstance(piece.get("index"), int) else None
+        given = str(piece.get("index"))
+        index = int(given) if given.isdecimal() else None
         call_id, name = str(piece.get("id") or ""), str(function.get("name") or "")
         if self.has_halves:
             call_id, name = join_surrogates(call_id), join_surrogates(name)
@@ -116,13 +117,14 @@ class PartialCalls:
     def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
         """Return the call that a piece continues: by its index, else its id, else the last.
 
-        A name begins a new one where the call so far is whole.
+        A name begins a new one where the call so far is whole. Some count an index wrongly: the
+        pieces of a call that has an id of its own, or nothing by which it is another one, are its.
         """
-        if index is not None:
-            known = self._by_index.get(index)
-        else:
-            known = next((one for one in self.calls if call_id and one.id == call_id), None)
-        if known is None and index is None and not call_id and not name and self.calls:
+        by_id = next((one for one in self.calls if call_id and one.id == call_id), None)
+        known = None if index is None else self._by_index.get(index)
+        if known is None or (by_id is not None and not name):
+            known = by_id or known
+        if known is None and not call_id and not name and self.calls:
             known = self.calls[-1]
         if known is None or (name and self._is_other(known, call_id, name)):
             known = self._new()

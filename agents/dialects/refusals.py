@@ -28,18 +28,30 @@ TOO_LONG = re.compile(
     r"|maximum prompt length is|exceeded model token limit|context window exceeds"
     r"|range of input length should be|prompt exceeds max|exceeded max context"
     r"|too large for .{0,80}(?:tokens|TPM)|tokens_limit_reached|exceeded this model context window"
-    r"|prompt (?:is )?too long",
+    r"|prompt (?:is )?too long"
+    # LM Studio, LiteLLM, TabbyAPI, Vertex
+    r"|greater than the context length|>=? ?n_ctx|contextwindowexceeded|max_seq_len"
+    r"|input tokens exceed|must have less than \d+ tokens|token count is \d+ but .{0,40}up to",
     re.IGNORECASE | re.DOTALL,
 )
 # a quota that no wait brings back
 SPENT = re.compile(
     r"insufficient[_ ]?(?:quota|balance|credits?|funds)|exceeded your current quota"
     r"|quota (?:is |has been )?exhausted|credit balance is too low|out of credits"
-    r"|requires more credits|billing[_ ](?:hard[_ ])?limit|payment required|arrears",
+    r"|requires more credits|billing[_ ](?:hard[_ ])?limit|payment required|arrears"
+    # Kimi, GLM, xAI, Qwen, LiteLLM, Cloudflare
+    r"|exceeded_current_quota|余额不足|used all (?:of your )?available credits|freetieronly"
+    r"|budget (?:has been|was) exceeded|budget_?exceeded|daily free allocation",
     re.IGNORECASE,
 )
 # and says so whatever a header asks to wait
 SPENT_FOR_GOOD = re.compile(r"insufficient[_ ]?(?:quota|balance|credits?|funds)", re.IGNORECASE)
+# Groq and Ollama refuse what their own model has written as a call
+WRONG_CALL = re.compile(
+    r"tool_use_failed|failed to call a function|error parsing tool call"
+    r"|tool call validation failed|failed to parse tool call arguments",
+    re.IGNORECASE,
+)
 # a limit of a minute, which some call a quota too
 SOON = re.compile(
     r"retry(?:[_ ]?(?:delay|after)|\s+in)|per (?:minute|second|hour)|rpm|tpm", re.IGNORECASE
@@ -49,7 +61,7 @@ CODES: tuple[tuple[str, int], ...] = (
     (r"rate.?limit|too many requests|throttl", 429),
     (r"overload|unavailable|internal|server_error|capacity|loading", 503),
     (r"timed? ?out|timeout", 408),
-    (r"auth|api.?key|unauthor", 401),
+    (r"auth|api.?key|unauthor|login fail", 401),
     (r"permission|forbidden|denied", 403),
     (r"not.?found|does not exist|no such model", 404),
     (r"invalid|unsupported|bad.?request|unprocessable|validation", 400),
@@ -81,6 +93,10 @@ def error_in(document: Any) -> Any:
         return document["error"]
     if document.get("object") == "error" or document.get("type") == "error":
         return document
+    # MiniMax has one in every answer
+    state = document.get("base_resp")
+    if isinstance(state, dict):
+        return state if state.get("status_code") else None
     return document if any(document.get(key) for key in (*WORD_KEYS, *INNER_KEYS)) else None
 
 
@@ -96,6 +112,9 @@ def kind_of(refusal: Refusal) -> tuple[ModelErrorCode, bool]:
     status, text = refusal.status, f"{refusal.words} {refusal.body}"
     if status not in (401, 403, 429) and TOO_LONG.search(text):
         return "context_overflow", False
+    if WRONG_CALL.search(text):
+        # of the model's own making: the next answer may be another one
+        return "unreadable", True
     waits = refusal.retry_after_seconds is not None or SOON.search(text) is not None
     is_spent = SPENT_FOR_GOOD.search(text) or (SPENT.search(text) and not waits)
     if status == HTTPStatus.PAYMENT_REQUIRED or is_spent:

@@ -5,25 +5,15 @@ It is recognised by words, since the same refusal comes with another status, and
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.refusals import Refusal
 from agents.endpoint import DialectName
 from agents.providers.image_refusals import has_images, refuses_images
-from agents.providers.messages_refused import (
-    ALTERNATE,
-    CALL_ID,
-    EMPTY_IS_WRONG,
-    NO_CALLS,
-    NO_CONTENT,
-    NO_SYSTEM,
-    ONE_CALL,
-)
-from agents.providers.names import AS_NAME, ASIDE, COMMON, NAMES, REFUSED
+from agents.providers.message_lessons import MESSAGE_LESSONS, Learn, Lesson
+from agents.providers.names import ASIDE, NAMES, mentions, names_as_refused
 from agents.quirks import PARAMETERS, Parameter, Quirks
 
 # vLLM and Groq name the parameter, llama.cpp says "Cannot use custom grammar constraints with
@@ -50,6 +40,13 @@ IN_WORDS = "does not take the form of its answer"
 NO_STREAM = re.compile(
     r"verified to stream|\bstream(?:ing)?\b(?! ?_?options)[^.\n]{0,60}(?:not|n't|un)\s?-?(?:support"
     r"|allow|available|enabl|permit)|(?:not|n't)\s+(?:support|allow)\w*\s+(?:\w+ ){0,3}stream\w*\b",
+    re.IGNORECASE,
+)
+# Ollama says "does not support thinking" and 'think value "medium" is not supported for this
+# model', xAI "does not support parameter reasoningEffort", Google "Thinking level is not supported"
+NO_EFFORT = re.compile(
+    r"(?:not|n't) support (?:thinking|reasoning|parameter reasoning_?effort)\b"
+    r"|think(?:ing)? (?:value|level|budget)\b[^\n]{0,80}not supported",
     re.IGNORECASE,
 )
 # llama.cpp names the source of a chat template, and behind these words why it was left
@@ -90,16 +87,13 @@ def _is_about(refusal: Refusal, body: dict[str, Any]) -> bool:
     return refusal.status == HTTPStatus.NOT_FOUND and ("tools" in body or has_images(body))
 
 
-Lesson = tuple[Quirks, str] | None
-
-
 def _max_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     keys = ("max_tokens", "max_completion_tokens")
     key = next((one for one in keys if one in body), None)
-    if key is None or not _names_as_refused(key, text):
+    if key is None or not names_as_refused(key, text):
         return None
     other = keys[1] if key == keys[0] else keys[0]
-    if _mentions(other, text):
+    if mentions(other, text):
         found = replace(quirks, max_tokens_key=other)  # type: ignore[arg-type] # one of its values
         return found, f"takes {other} in place of {key}"
     return replace(quirks, max_tokens_key="none"), f"takes no {key}"
@@ -109,7 +103,7 @@ def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if OF_A_SCHEMA.search(text):
         return None
     sent = [one for one in PARAMETERS if one not in quirks.leave_out and _is_sent(one, body)]
-    named = [one for one in sent if any(_mentions(name, text) for name in _names_of(one, body))]
+    named = [one for one in sent if any(mentions(name, text) for name in _names_of(one, body))]
     if len(named) > 1 and re.search(
         r"both|only one|together|at the same time|either", text, re.IGNORECASE
     ):
@@ -117,8 +111,21 @@ def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
         return _without(quirks, "top_p", "takes temperature or top_p, not both: top_p is left out")
     for one in named:
         names = _names_of(one, body)
-        if any(_names_as_refused(name, text) for name in names) or _wants_its_default(one, text):
+        if any(names_as_refused(name, text) for name in names) or _wants_its_default(one, text):
             return _without(quirks, one, f"does not take this {one}: it is left out")
+    return None
+
+
+def _effort(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    """Learn that a model does not think, or not so much, by words that do not name the key."""
+    given = body.get("reasoning_effort")
+    if not isinstance(given, str) or "reasoning_effort" in quirks.leave_out:
+        return None
+    of_value = rf"invalid value: ['\"`]?{re.escape(given)}\b|['\"`]{re.escape(given)}['\"`]"
+    of_value += r"[^\n]{0,80}not supported|reasoning_effort\b.{0,200}?input should be"
+    if NO_EFFORT.search(text) or re.search(of_value, text, re.IGNORECASE | re.DOTALL):
+        text = f"does not take reasoning_effort: {given}: it is left out"
+        return _without(quirks, "reasoning_effort", text)
     return None
 
 
@@ -151,7 +158,7 @@ def _without(quirks: Quirks, parameter: Parameter, text: str) -> Lesson:
 
 
 def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    if "stream_options" not in body or not _mentions("stream_options", text):
+    if "stream_options" not in body or not mentions("stream_options", text):
         return None
     return replace(quirks, stream_usage=False), "does not take stream_options"
 
@@ -167,7 +174,7 @@ def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
         return None
     # an API that its own provider made names what it refuses
     is_own = "messages" not in body or "system" in body
-    if is_own and not _names_as_refused("tool_choice", text):
+    if is_own and not names_as_refused("tool_choice", text):
         return None
     return replace(quirks, tool_choice=False), "does not take this tool_choice"
 
@@ -176,13 +183,6 @@ def _typed_output(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if not _has_schema(body) or not TYPED_OUTPUT.search(text):
         return None
     return replace(quirks, typed_output=False), f"{IN_WORDS}: its schema is given in words"
-
-
-def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    sent = {key for message in body["messages"] for key in THOUGHTS if key in message}
-    if not any(_names_as_refused(key, text) for key in sent):
-        return None
-    return replace(quirks, thinking="leave_out"), "does not take its thoughts back"
 
 
 def _signed_thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
@@ -202,114 +202,34 @@ def _has_thoughts(body: dict[str, Any]) -> bool:
     return any(block["type"] in ("thinking", "redacted_thinking") for block in blocks)
 
 
-def _system(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    has_system = any(message["role"] == "system" for message in body["messages"])
-    if not has_system or not NO_SYSTEM.search(text):
-        return None
-    if re.search(r"only\b[^.\n]*\bsystem\b[^.\n]*\bsupported", text, re.IGNORECASE):
-        # it is named among those that are
-        return None
-    found = replace(quirks, system_role="user")
-    return found, "takes no system messages: the prompt goes into the first user message"
-
-
-def _roles(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    if quirks.alternate_roles or not ALTERNATE.search(text):
-        return None
-    found = replace(quirks, alternate_roles=True)
-    return found, "wants user and assistant in turn: they are joined"
-
-
-def _one_call(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    has_several = any(len(one.get("tool_calls") or ()) > 1 for one in body["messages"])
-    if not has_several or not ONE_CALL.search(text):
-        return None
-    return replace(quirks, single_calls=True), "takes one tool call in a message"
-
-
-def _call_ids(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    has_ids = any(one.get("tool_calls") for one in body["messages"])
-    if not has_ids or quirks.call_ids == "short" or not CALL_ID.search(text):
-        return None
-    return replace(quirks, call_ids="short"), "takes ids of calls of nine letters and digits"
-
-
-def _content(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    calling = [one for one in body["messages"] if one.get("tool_calls")]
-    if not any(not one.get("content") for one in calling) or not NO_CONTENT.search(text):
-        return None
-    match quirks.empty_content:
-        case "null":
-            found = replace(quirks, empty_content="text")
-            return found, "takes an empty text beside tool calls, not null"
-        case "text" if EMPTY_IS_WRONG.search(text):
-            found = replace(quirks, empty_content="none")
-            return found, "takes no content beside tool calls"
-        case _:
-            return None
-
-
-def _calls(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    has_results = any(message["role"] == "tool" for message in body["messages"])
-    if not ("tools" in body or has_results) or not quirks.native_calls:
-        return None
-    if re.search(r"schema|function ['\"`]", text, re.IGNORECASE):
-        # about one of the tools, not all of them
-        return None
-    about_roles = re.search(r"\broles?\b", text, re.IGNORECASE) is not None
-    if about_roles and not has_results:
-        return None
-    if not NO_CALLS.search(text) and not (
-        about_roles and re.search(r"\bonly\b|got tool", text, re.IGNORECASE)
-    ):
-        return None
-    return replace(quirks, native_calls=False), "has no native tool calls: tools are called in text"
-
-
 def _images(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if not refuses_images(body, text):
         return None
     return replace(quirks, images=False), "takes no images: they are left out, and it is said"
 
 
-def _mentions(key: str, text: str) -> bool:
-    pattern = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
-    if key in COMMON:
-        return re.search(AS_NAME.format(n=key), text, re.IGNORECASE) is not None
-    return re.search(pattern, text, re.IGNORECASE if " " in key else 0) is not None
-
-
-def _names_as_refused(key: str, text: str) -> bool:
-    """Return whether a text says that something named is refused, in one sentence or field."""
-    name = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
-    near = rf"{name}[^\n]{{0,160}}?(?:{REFUSED}|instead)|(?:{REFUSED})[^\n]{{0,160}}?{name}"
-    return re.search(near, text, re.IGNORECASE) is not None
-
-
 def _wants_its_default(key: str, text: str) -> bool:
     wanted = (
         rf"only\b[^\n]{{0,40}}\b{key}\s*(?:=|of|:)\s*[\d.]+"
         rf"|{key}[^\n]{{0,60}}must be (?:set to )?1\b"
+        # Kimi says "invalid temperature: only 1 is allowed for this model", Claude "may only be set
+        # to 1 when thinking is enabled" and "must be greater than or equal to 0.95 or unset"
+        rf"|{key}[^\n]{{0,40}}\bonly [\d.]+ (?:is|are) (?:allowed|supported|accepted)"
+        rf"|{key}[^\n]{{0,60}}(?:may|can) only be (?:set to )?[\d.]+|{key}[^\n]{{0,80}}\bor unset\b"
     )
     return re.search(wanted, text, re.IGNORECASE) is not None
 
 
-Learn = Callable[[Quirks, dict[str, Any], str], Lesson]
 CHAT_LESSONS: tuple[Learn, ...] = (
     _images,
     _max_tokens,
+    _effort,
     _sampling,
     _stream_usage,
     _streams,
     _tool_choice,
     _typed_output,
-    _call_ids,
-    _content,
-    _thoughts,
-    _one_call,
-    _system,
-    _roles,
-    _calls,
+    *MESSAGE_LESSONS,
 )
 # of an API that its own provider made, or that another copies to the letter
 OTHER_LESSONS: tuple[Learn, ...] = (

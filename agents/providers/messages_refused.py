@@ -11,7 +11,11 @@ ALTERNATE = re.compile(
     r"[^.]{0,40}(?:message|role|turn)"
     r"|(?:first|initial) (?:non-system )?message[^.]{0,40}user"
     r"|expected (?:the )?(?:last )?role (?:user|assistant|tool)[^.]{0,60}(?:but|got)"
-    r"|unexpected role '?(?:user|assistant)'? after role",
+    r"|unexpected role '?(?:user|assistant)'? after role"
+    # DeepSeek, and models that do not go on with words of their own
+    r"|successive (?:user|assistant)|interleave the|message with odd index|messages must be an odd"
+    r"|(?:end|last)\b[^.\n]{0,20} (?:with|be) a user message"
+    r"|assistant (?:message|response) prefill",
     re.IGNORECASE,
 )
 NO_SYSTEM = re.compile(
@@ -21,7 +25,10 @@ NO_SYSTEM = re.compile(
     r"|only\b[^.\n]{0,60}\broles?\b[^.\n]{0,60}\b(?:supported|allowed|accepted)\b"
     r"|\brole\b[^\n]{0,60}(?:should|must) be (?:one of )?\W{0,3}user\W{1,8}(?:or |and )?"
     r"\W{0,2}assistant"
-    r"|unexpected role '?system|got system",
+    r"|unexpected role '?system|got system"
+    # Bedrock says "This model doesn't support system messages"
+    r"|(?:not|n't) support (?:\w+ ){0,2}(?:system|developer)"
+    r" (?:messages?|roles?|prompts?|instruct)",
     re.IGNORECASE,
 )
 NO_CONTENT = re.compile(
@@ -42,8 +49,9 @@ ONE_CALL = re.compile(
 # Mistral says "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9", OpenAI of the id
 # of a message's tool call "string too long. Expected a string with maximum length 40"
 CALL_ID = re.compile(
-    r"(?:tool[_ -]?calls?[_ .\]\[\d]*id|tool_use[_ .]?id|\bcall[_ ]id)s?\b[^\n]{0,160}?"
-    r"(?:must be|must match|match (?:the )?pattern|too long|length|characters?\b|alphanumeric)",
+    r"(?:tool[_ -]?calls?[_ .\]\[\d]*id|tool_?use[_ .]?id|\bcall[_ ]id)s?\b[^\n]{0,160}?"
+    r"(?:must be|must match|match (?:the )?pattern|too long|length|characters?\b|alphanumeric"
+    r"|must satisfy regular expression)",
     re.IGNORECASE,
 )
 # Ollama says "does not support tools", OpenRouter "No endpoints found that support tool use", vLLM
@@ -54,5 +62,14 @@ NO_CALLS = re.compile(
     r"|\b(?:tools?|functions?)\b(?:[ _-]?(?:use|call\w*|choice))?[^.]{0,60}?"
     rf"(?:{REFUSED}|require)"
     r"|(?:unknown|unrecogni[sz]ed|unexpected|extra inputs?|not permitted)[^.]{0,60}\btools?\b",
+    re.IGNORECASE,
+)
+# of a schema of a tool, of a call that the model has written wrongly, of the order of messages, or
+# of how much it may think beside tools: such words are no sign that it has no calls
+ABOUT_ONE_CALL = re.compile(
+    r"schema|function ['\"`]|function_declarations|\btools?(?:\[\d+\]|\.\d+)"
+    r"|(?:pars\w*|generat\w*|failed to call|malformed|unexpected end|invalid)\b[^\n]{0,60}"
+    r"\b(?:tool|function)[ _]?calls?\b|unexpected end of json|unexpected role '?tool'? after"
+    r"|tools=['\"`]? param|reasoning_effort",
     re.IGNORECASE,
 )

@@ -1,5 +1,6 @@
 """How bodies and refusals name the parameters of requests, in whatever dialect."""
 
+import re
 from collections.abc import Mapping
 
 from agents.quirks import Parameter
@@ -39,3 +40,20 @@ REFUSED = (
     r"|invalid (?:parameter|argument|field|key|property)|only the default|does not support"
     r"|does not accept|additional propert|unexpected keyword|isn't (?:support|allow)\w*"
 )
+
+
+def mentions(key: str, text: str) -> bool:
+    """Return whether a text names a key; a word of a language only where it stands as a name."""
+    pattern = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
+    if key in COMMON:
+        return re.search(AS_NAME.format(n=key), text, re.IGNORECASE) is not None
+    return re.search(pattern, text, re.IGNORECASE if " " in key else 0) is not None
+
+
+def names_as_refused(key: str, text: str) -> bool:
+    """Return whether a text says that something named is refused, in one sentence or field."""
+    name = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
+    # "but got 64000 instead" is about a value
+    refused = rf"{REFUSED}|(?<!\d )instead"
+    near = rf"{name}[^\n]{{0,160}}?(?:{refused})|(?:{REFUSED})[^\n]{{0,160}}?{name}"
+    return re.search(near, text, re.IGNORECASE) is not None

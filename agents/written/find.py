@@ -6,7 +6,6 @@ Only own tools are called, and a text that speaks of a call is none: marks of wo
 start of a line, outside code, and a call without marks is the whole answer.
 """
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -20,20 +19,28 @@ from agents.written.forms import (
     pythonic_calls,
     with_arguments,
 )
-from agents.written.regions import begins_line, fences, regions, unfenced, without_fences
+from agents.written.regions import (
+    begins_line,
+    fences,
+    plain_marks,
+    regions,
+    unfenced,
+    without_fences,
+)
 from agents.written.text_calls import FoundCall, bare_lines
 from tools.calls import ToolCall
 
 # of a text that is looked at: a call is never longer
 MAX_CHARACTERS = 2**20
+TAGS = r"(?:function|invoke|tool_call|steptml:invoke|xai:function_call)"
 # Qwen3-Coder, functionary, MiniMax, Claude: a name in a mark
 NAMED = re.compile(
-    r"<(?:function|invoke)(?:=|\s+name\s*=\s*)[\"']?(?P<name>[^\"'>\s]+)[\"']?\s*>"
-    r"(?P<body>.*?)(?:</(?:function|invoke)>|\Z)",
+    rf"<{TAGS}(?:=|\s+name\s*=\s*)[\"']?(?P<name>[^\"'>\s{{]+)[\"']?\s*(?:>|(?=\{{))"
+    rf"(?P<body>.*?)(?:</{TAGS}>|\Z)",
     re.DOTALL,
 )
 PARAMETER = re.compile(
-    r"<parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?\s*>(.*?)"
+    r"<parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?(?:\s+\w+=[\"'][^\"'>]*[\"'])*\s*>(.*?)"
     r"(?:</parameter>|(?=<parameter[=\s])|\Z)",
     re.DOTALL,
 )
@@ -42,6 +49,14 @@ KEYED = re.compile(
     r"<arg_key>\s*([^<]{0,200}?)\s*</arg_key>\s*<arg_value>((?:(?!<arg_value>).)*?)</arg_value>",
     re.DOTALL,
 )
+# the same anywhere in a text: no prose has a name and keys behind such a mark
+KEYED_CALL = re.compile(
+    r"<tool_call>\s*(?P<head>[\w.:-]{1,128})\s*(?:<tool_sep>\s*)?(?P<body>(?:<arg_key>[^<]{0,200}"
+    r"</arg_key>\s*<arg_value>(?:(?!<arg_value>).)*?</arg_value>\s*)+)",
+    re.DOTALL,
+)
+# MiniMax M3: a mark for each argument
+ARGUMENT = re.compile(r"<([A-Za-z_]\w{0,63})>(.*?)</\1>", re.DOTALL)
 # DeepSeek, Kimi: a name, a mark, arguments
 DEEPSEEK = re.compile(
     r"<｜tool▁call▁begin｜>(?P<head>[^<]{0,200})<｜tool▁sep｜>(?P<body>.*?)(?:<｜tool▁call▁end｜>|\Z)",
@@ -74,10 +89,8 @@ NAME_ABOVE = re.compile(
     re.DOTALL,
 )
 # a mark of a template that has slipped in behind a call, or begins a region
-SLIPPED = re.compile(r"\s*<\|[a-z_]{1,20}\|>\s*\Z")
+SLIPPED = re.compile(r"\s*(?:<\|[a-z_]{1,20}\|>|</tool_call>)\s*\Z")
 PLUGIN = re.compile(r"\s*<\|plugin\|>")
-# how two models quote a text
-ESCAPED = re.compile(r"<escape>(.*?)<escape>|<\|\"\|>(.*?)<\|\"\|>", re.DOTALL)
 # what every call has
 BEGINNING = re.compile(r"[{\[<(]")
 # a fence with such a label is a call wherever it stands
@@ -96,7 +109,7 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
     """
     if not tools or len(text) > MAX_CHARACTERS or BEGINNING.search(text) is None:
         return []
-    text = ESCAPED.sub(lambda found: json.dumps(found[1] or found[2] or ""), text)
+    text = plain_marks(text)
     try:
         written = list(_marked(unfenced(text), tools)) or list(_whole(text, tools))
     except RecursionError:
@@ -123,6 +136,10 @@ def _marked(text: str, tools: Tools) -> Iterator[WrittenCall]:
             for one in found:
                 yield from _headed(one["head"], one["body"], tools)
             return
+    if keyed := list(KEYED_CALL.finditer(plain)):
+        for one in keyed:
+            yield from _in_region(f"{one['head']}{one['body']}", tools)
+        return
     between = list(regions(plain))
     if not between:
         named = [one for one in NAMED.finditer(plain) if begins_line(plain, one.start())]
@@ -142,9 +159,14 @@ def _in_region(region: str, tools: Tools) -> Iterator[WrittenCall]:
         for one in named:
             yield from _named(one, tools)
         return
+    alone = region.strip().removesuffix("<tool_sep>")
+    if (name := own_name(alone, tools)) is not None:
+        # GLM: a call without arguments is a name
+        yield WrittenCall(name, {}, region)
+        return
     pairs = KEYED.findall(region)
     if pairs:
-        head = region.split("<arg_key>", 1)[0].strip()
+        head = region.split("<arg_key>", 1)[0].strip().removesuffix("<tool_sep>").strip()
         if (name := own_name(head, tools)) is not None:
             values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
             yield WrittenCall(name, values, region)
@@ -180,6 +202,8 @@ def _named(found: re.Match[str], tools: Tools) -> Iterator[WrittenCall]:
         return
     body = found["body"].strip()
     pairs = PARAMETER.findall(body)
+    if not pairs and tools[name].keys() & {key for key, _ in ARGUMENT.findall(body)}:
+        pairs = ARGUMENT.findall(body)
     if pairs:
         values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
         yield WrittenCall(name, values, found[0])

@@ -33,7 +33,7 @@ class WrittenCall:
 
 def calls_in_text(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield calls as JSON, one behind the other, as `name{...}`, or as `name(a=1)`."""
-    body = unfenced(text).strip().removeprefix("call:").strip()
+    body = unfenced(text).strip().removeprefix("call:").removeprefix(":").strip()
     found = list(json_calls(body, tools))
     if found:
         yield from found

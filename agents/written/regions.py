@@ -1,5 +1,6 @@
 """Where marks of chat templates stand in a text, and its code fences; pure."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -9,6 +10,11 @@ from agents.written.fences import code_fences
 MAX_REGIONS = 200
 # before a mark or a fence, so much of the text shows what it is
 LOOK_CHARACTERS = 200
+# marks in marks: of DeepSeek V3.2 and later ones (`<｜DSML｜invoke …>`), of MiniMax M3
+# (`]<]minimax[>[<invoke …>`)
+INNER_MARKS = re.compile(r"(?<=<)(/?)[｜|]{1,2}DSML[｜|]{1,2}|\]<\]minimax\[>\[")
+# how two models quote a text
+ESCAPED = re.compile(r"<escape>(.*?)<escape>|<\|\"\|>(.*?)<\|\"\|>", re.DOTALL)
 # a region between marks; Hermes, Qwen, LFM2, Granite, Llama, FunctionGemma and others
 REGIONS = (
     ("<tool_call>", "</tool_call>"),
@@ -31,6 +37,9 @@ REGIONS = (
     ("<|action_start|>", "<|action_end|>"),
     ("<longcat_tool_call>", "</longcat_tool_call>"),
     ("<|tools_prefix|>", "<|tools_suffix|>"),
+    # Gemma 4, LM Studio, functionary's heirs
+    ("<|tool_call>", "<tool_call|>"),
+    ("[TOOL_REQUEST]", "[END_TOOL_REQUEST]"),
     ("<|python_start|>", "<|python_end|>"),
     ("functools[", ""),
 )
@@ -38,6 +47,15 @@ REGIONS = (
 SPECIAL = ("<|", "<｜", "[TOOL_CALLS]", "<start_function_call>")
 FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 MARK_BEFORE = re.compile(r"(?:<[^<>\s][^<>\n]*>|\[/?[A-Z_]+\])\s*\Z")
+
+
+def plain_marks(text: str) -> str:
+    """Return a text with the marks of some models in the form that most models write."""
+    if "DSML" in text or "]minimax[" in text:
+        text = INNER_MARKS.sub(lambda found: found[1] or "", text)
+    if "<escape>" in text or '<|"|>' in text:
+        text = ESCAPED.sub(lambda found: json.dumps(found[1] or found[2] or ""), text)
+    return text
 
 
 def regions(text: str) -> Iterator[str]:

@@ -8,11 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 from agents.written.fences import code_fences
+from agents.written.regions import plain_marks
 from tools.calls import ToolCall
 from tools.schemas.schema_types import is_text
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
+# Gemma 4 writes so; only of a parameter
+COLON = re.compile(r"\s*(\w+)\s*:\s*")
 NOTHING = frozenset({"null", "none"})
 WORDS = {"true": True, "false": False, **dict.fromkeys(NOTHING)}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -50,7 +53,8 @@ class FoundCall:
 
 def bare_lines(text: str) -> list[str]:
     """Return the lines of a text without what quotes or lists them (`>`, `-`, backticks)."""
-    lines = (" ".join(line.strip().strip(QUOTING).split()) for line in text.splitlines())
+    given = plain_marks(text).splitlines()
+    lines = (" ".join(line.strip().strip(QUOTING).split()) for line in given)
     return [line for line in lines if line]
 
 
@@ -132,7 +136,8 @@ class Reader:
         out: dict[str, Any] = {}
         position = 0
         while not self._take(")"):
-            if key := KEY.match(self.text, self.at):
+            key = KEY.match(self.text, self.at) or COLON.match(self.text, self.at)
+            if key and ("=" in key[0] or key[1] in properties):
                 name, self.at = key[1], key.end()
             elif position < len(parameters):
                 name = parameters[position]

@@ -13,10 +13,12 @@ MARKS = {
     "<thought>": "</thought>",
     "<reasoning>": "</reasoning>",
     "<seed:think>": "</seed:think>",
+    "<mm:think>": "</mm:think>",
     "[THINK]": "[/THINK]",
     "◁think▷": "◁/think▷",
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|channel|>analysis<|message|>": "<|end|>",
+    "<|start|>assistant<|channel|>analysis<|message|>": "<|end|>",
     "<|channel>thought": "<channel|>",
     "<THINK>": "</THINK>",
     "<Think>": "</Think>",
@@ -28,7 +30,7 @@ LONGEST = max(map(len, MARKS))
 FIRST = frozenset(mark[0] for mark in MARKS)
 # where the template itself has opened them, a text has only the end; a text about such a mark has
 # it between quotes, or as a word among others
-ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]")
+ENDS = ("</think>", "</thinking>", "</seed:think>", "</mm:think>", "[/THINK]")
 CLOSED = re.compile(
     rf"(?<![`'\"“(])(?:(?<! )(?:{'|'.join(map(re.escape, ENDS))})"
     rf"|(?:{'|'.join(map(re.escape, ENDS))})(?! ))(?![`'\"”).,;])"

@@ -44,6 +44,24 @@ CALLS = [
     'add\n{"a": 40}',
     '>>>add\n{"a": 40}',
     '{"name": "add", "parameters": {"a": 40}}<|eot_id|>',
+    # DeepSeek V3.2 and later, with one bar and with two
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="add">\n<｜DSML｜parameter name="a" string="false">'
+    "40</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    '<｜｜DSML｜｜invoke name="add">\n<｜｜DSML｜｜parameter name="a" string="false">40'
+    "</｜｜DSML｜｜parameter>\n</｜｜DSML｜｜invoke>",
+    # Gemma 4
+    "<|tool_call>call:add{a:40}<tool_call|>",
+    "I add.<|tool_call>call:add(a: 40)<tool_call|>",
+    # GLM 4.7, Hunyuan, MiniMax M3, LM Studio, Groq
+    "I add.<tool_call>add<arg_key>a</arg_key><arg_value>40</arg_value></tool_call>",
+    "<tool_calls><tool_call>add<tool_sep>\n<arg_key>a</arg_key>\n<arg_value>40</arg_value>\n"
+    "</tool_call></tool_calls>",
+    'I add.]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="add">]<]minimax[>[<a>40]<]minimax[>['
+    "</a>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    '[TOOL_REQUEST]\n{"name": "add", "arguments": {"a": 40}}\n[END_TOOL_REQUEST]',
+    '<function=add{"a": 40}</function>',
+    '<tool_call name="add">{"a": 40}</tool_call>',
+    '{"name": "add", "arguments": {"a": 40}}\n</tool_call>',
 ]
 NO_CALLS = [
     'Send {"name": "add", "arguments": {"a": 40}} to the server.',
@@ -55,4 +73,6 @@ NO_CALLS = [
     '{"name": "add", "age": 3}',
     "[1, 2]",
     "add(a=40) gives 42.",
+    'In DSML one writes `<｜DSML｜invoke name="add">` and so on.',
+    "A name alone, as in <tool_call>add</tool_call>, is a call without arguments.",
 ]

@@ -8,7 +8,10 @@ from typing import Any
 # of a server's words in a message, in characters
 MAX_WORDS = 500
 # where servers put their words, in this order
-WORD_KEYS = ("message", "detail", "error_description", "error_message", "msg", "reason", "title")
+WORD_KEYS = (
+    *("message", "detail", "error_description", "error_message", "msg", "reason", "title"),
+    *("error_msg", "status_msg"),
+)
 INNER_KEYS = ("error", "errors", "detail", "details")
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 HIDDEN = re.compile(r"<(script|style|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)

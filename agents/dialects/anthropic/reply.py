@@ -155,7 +155,7 @@ class MessageReader(Collector):
                 self._take_call(index, json_arguments=given)
         last = max(self.blocks, default=-1)
         is_open = last in calls and last not in self.started and not self.blocks[last].get("input")
-        if is_open and self.finish_reason in CUT_BY_LENGTH:
+        if is_open and self.reason in CUT_BY_LENGTH:
             raise ModelError("empty", CUT_IN_CALL)
 
     def _whole(self, index: int) -> dict[str, Any]:

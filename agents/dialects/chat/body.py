@@ -10,10 +10,12 @@ from typing import Any
 from agents.dialects.call_ids import short_id
 from agents.dialects.chat.messages import (
     CHAT,
+    PLAIN,
     THOUGHTS,
     WireMessage,
     join_contents,
     message_form,
+    plain_tool_form,
     tool_form,
 )
 from agents.dialects.outgoing import EFFORTS, GOES_ON, Outgoing, strict_schema, write_calls
@@ -61,7 +63,8 @@ def chat_body(outgoing: Outgoing) -> dict[str, Any]:
     messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": outgoing.model, "messages": messages}
     if outgoing.shows_tools:
-        body["tools"] = [tool.form_in(CHAT, tool_form) for tool in request.tools]
+        dialect, make = (PLAIN, plain_tool_form) if quirks.plain_schemas else (CHAT, tool_form)
+        body["tools"] = [tool.form_in(dialect, make) for tool in request.tools]
         if outgoing.sends_choice:
             body["tool_choice"] = _tool_choice(request.tool_choice)
     if request.output is not None and outgoing.has_schema:
@@ -195,7 +198,7 @@ def _without_system(messages: Sequence[WireMessage]) -> list[WireMessage]:
 
 
 def _in_turn(messages: Sequence[WireMessage]) -> list[WireMessage]:
-    """Yield system messages joined, then user and assistant in turn, a user first."""
+    """Yield system messages joined, then user and assistant in turn, a user first and last."""
     system = [one for one in messages if one["role"] == "system"]
     out: list[WireMessage] = []
     for message in messages:
@@ -204,6 +207,9 @@ def _in_turn(messages: Sequence[WireMessage]) -> list[WireMessage]:
         if not out and message["role"] == "assistant":
             out.append({"role": "user", "content": GOES_ON})
         last = out[-1] if out else None
+        if last is not None and (last["role"], message["role"]) == ("tool", "user"):
+            # Mistral's templates want words of the model behind its results
+            out.append({"role": "assistant", "content": GOES_ON})
         is_joined = (
             last is not None
             and last["role"] == message["role"] != "tool"
@@ -214,6 +220,8 @@ def _in_turn(messages: Sequence[WireMessage]) -> list[WireMessage]:
             out[-1] = {**last, "content": join_contents(last["content"], message["content"])}
         else:
             out.append(message)
+    if out and out[-1]["role"] == "assistant":
+        out.append({"role": "user", "content": GOES_ON})
     if system:
         text = "\n\n".join(one["content"] for one in system)
         out.insert(0, {"role": "system", "content": text})

@@ -8,10 +8,18 @@ from agents.model import ShownImage, ShownMessage, ToolDefinition
 
 # the name of the dialect
 CHAT = "chat"
+# that of its tools, where few keywords of schemas are known
+PLAIN = "chat, plain"
 # {"role", "content", "tool_calls"?, "tool_call_id"?}
 WireMessage = dict[str, Any]
 # keys of messages in which servers send what a model thought, and one may refuse
 THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blocks")
+
+# of schemas of tools, known everywhere, or needed to read the others
+PLAIN_KEYWORDS = frozenset(
+    {"type", "description", "properties", "required", "items", "enum", "anyOf", "oneOf", "allOf"}
+    | {"$ref", "$defs"}
+)
 
 
 def message_form(message: ShownMessage) -> WireMessage:
@@ -60,3 +68,39 @@ def tool_form(tool: ToolDefinition) -> dict[str, Any]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
+
+
+def plain_tool_form(tool: ToolDefinition) -> dict[str, Any]:
+    """Make the form of a tool for an endpoint that knows few keywords of JSON Schema."""
+    form = tool_form(tool)
+    function = form["function"]
+    return {**form, "function": {**function, "parameters": _plain(tool.parameters)}}
+
+
+def extra_keywords(schema: Any) -> set[str]:
+    """Return the keywords of a schema that some endpoints do not know."""
+    if not isinstance(schema, dict):
+        return set()
+    return schema.keys() - PLAIN_KEYWORDS | {
+        key for inner in _inner(schema) for key in extra_keywords(inner)
+    }
+
+
+def _inner(schema: dict[str, Any]) -> list[Any]:
+    listed = [one for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key) or ()]
+    return [*(schema.get("properties") or {}).values(), schema.get("items"), *listed]
+
+
+def _plain(schema: Any) -> Any:
+    """Return a schema without the keywords that only check: arguments are checked here."""
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: value for key, value in schema.items() if key in PLAIN_KEYWORDS}
+    if isinstance(properties := plain.get("properties"), dict):
+        plain["properties"] = {name: _plain(one) for name, one in properties.items()}
+    if "items" in plain:
+        plain["items"] = _plain(plain["items"])
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(plain.get(key), list):
+            plain[key] = [_plain(one) for one in plain[key]]
+    return plain

@@ -78,12 +78,16 @@ class ReplyReader(Collector):
                 # Gemini has its errors in lists
                 raise refusal_in(found.get("error", found) if isinstance(found, dict) else found)
             raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
-        if error := data.get("error"):
+        error = data.get("error")
+        # some gateways have an empty one in every answer
+        if error and (not isinstance(error, dict) or any(error.values())):
             self.take_failure(data)
             raise refusal_in(error)
         self.take_model(data.get("model"))
         self.take_usage(data.get("usage"))
-        if choices := data.get("choices"):
+        given = data.get("choices")
+        listed = given if isinstance(given, list) else []
+        if choices := [one for one in listed if isinstance(one, dict)]:
             choice = self._of_several(choices)
             if isinstance(error := choice.get("error"), dict):
                 self.take_failure(data)
@@ -92,7 +96,7 @@ class ReplyReader(Collector):
         if isinstance(data.get("message"), dict):
             # as Ollama's own API has it
             return {**data, "finish_reason": data.get("done_reason")}
-        if "choices" not in data and (found := error_in(data)) is not None:
+        if data.get("choices") is None and (found := error_in(data)) is not None:
             raise refusal_in(found)
         return None
 

@@ -128,6 +128,22 @@ PIECES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         [piece(id="x", name="add", arguments='{"a"'), piece(id="x", name="add", arguments=": 40}")],
         ["sum 42"],
     ),
+    "arguments-under-another-index": (
+        [
+            piece(0, id="a", name="add", arguments='{"a": 40}'),
+            piece(0, id="b", name="add", arguments=""),
+            piece(1, arguments='{"a": 1}'),
+        ],
+        ["sum 42", "sum 3"],
+    ),
+    "an-index-that-grows": (
+        [
+            piece(0, id="a", name="add", arguments='{"a"'),
+            piece(1, id="a", arguments=": 4"),
+            piece(2, id="a", arguments="0}"),
+        ],
+        ["sum 42"],
+    ),
     "old-form": (
         [
             {"function_call": {"name": "add", "arguments": ""}},

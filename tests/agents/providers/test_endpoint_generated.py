@@ -58,6 +58,7 @@ REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
             "default (1) value is supported.",
             "gpt-5-mini doesn't support temperature=0.7. Only temperature=1 is supported.",
             "temperature: Extra inputs are not permitted",
+            "invalid temperature: only 1 is allowed for this model",
         ),
     ),
     "top_p": (
@@ -79,11 +80,16 @@ REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
             "System role not supported",
             "Only user, assistant and tool roles are supported, got system.",
             "Developer instruction is not enabled for models/gemma-3-27b-it",
+            "This model doesn't support system messages. Try again without a system message.",
         ),
     ),
     "turns": (
         breaks_turns,
-        ("Conversation roles must alternate user/assistant/user/assistant/...",),
+        (
+            "Conversation roles must alternate user/assistant/user/assistant/...",
+            "deepseek-reasoner does not support successive user or assistant messages (messages[1] "
+            "and messages[2] in your input). You should interleave the user/assistant messages.",
+        ),
     ),
     "calls": (
         has_several_calls,
@@ -95,6 +101,15 @@ REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
             "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
             "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with "
             "maximum length 40, but got a string with length 58 instead.",
+            "Value 'functions.add:0' at 'messages.2.toolUse.toolUseId' failed to satisfy "
+            "constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+",
+        ),
+    ),
+    "keywords": (
+        lambda request: "additionalProperties" in str(request.get("tools")),
+        (
+            'Invalid JSON payload received. Unknown name "additionalProperties" at '
+            "'tools[0].function_declarations[0].parameters': Cannot find field.",
         ),
     ),
     "null": (

@@ -68,7 +68,7 @@ FAILURES = {
     "a-page": (http(200, b"<html>hello"), "refused", "answered with HTML: hello"),
     "not-an-answer": (http(200, {"hello": 1}), "unreadable", "no choices"),
     "not-an-object": (http(200, [1]), "unreadable", "unreadable"),
-    "strange-choice": (http(200, {"choices": [1]}), "unreadable", "unreadable"),
+    "strange-choice": (http(200, {"choices": [1]}), "unreadable", "no choices"),
     "empty": (http(200, completion("  ")), "empty", "empty"),
     "null": (http(200, completion(None)), "empty", "empty"),
     "error-in-200": (http(200, error_body(f"inside {SECRET}")), "unavailable", "inside ***"),

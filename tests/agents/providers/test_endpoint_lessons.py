@@ -1,0 +1,224 @@
+"""What refusals teach, and what they do not, in a crew's runs; in the words of public reports."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.endpoints import (
+    answer_as,
+    call,
+    crew_at,
+    error,
+    played,
+    refusing,
+    roles,
+    warnings,
+)
+from tests.support.model_server import http, model_server
+
+Request = dict[str, Any]
+UNKNOWN_KEYWORD = (
+    'Invalid JSON payload received. Unknown name "additionalProperties" at '
+    "'tools[0].function_declarations[0].parameters': Cannot find field."
+)
+
+
+def has_keyword(request: Request) -> bool:
+    return "additionalProperties" in str(request.get("tools"))
+
+
+def ends_with_the_model(request: Request) -> bool:
+    return roles(request)[-1] == "assistant"
+
+
+# by name: what is refused, in which words, with which keys of the agent
+LEARNED: dict[str, tuple[Callable[[Request], bool], str, dict[str, Any]]] = {
+    "kimi": (
+        lambda request: request.get("temperature", 1) != 1,
+        "invalid temperature: only 1 is allowed for this model",
+        {"temperature": 0.7},
+    ),
+    "claude-thinks": (
+        lambda request: request.get("temperature", 1) != 1,
+        "`temperature` may only be set to 1 when thinking is enabled.",
+        {"temperature": 0.7},
+    ),
+    "claude-top-p": (
+        lambda request: "top_p" in request,
+        "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.",
+        {"top_p": 0.5},
+    ),
+    "openai-effort": (
+        lambda request: request.get("reasoning_effort") == "xhigh",
+        "Invalid value: 'xhigh'. Supported values are: 'none', 'minimal', 'low', 'medium' and 'high'.",
+        {"thinking": "max"},
+    ),
+    "ollama-effort": (
+        lambda request: "reasoning_effort" in request,
+        '"gemma3:4b" does not support thinking',
+        {"thinking": "high"},
+    ),
+    "xai-effort": (
+        lambda request: "reasoning_effort" in request,
+        "Model grok-4 does not support parameter reasoningEffort.",
+        {"thinking": "high"},
+    ),
+    "gemini-keyword": (has_keyword, UNKNOWN_KEYWORD, {}),
+    "bedrock-system": (
+        lambda request: "system" in roles(request),
+        "This model doesn't support system messages. Try again without a system message.",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+async def test_a_request_is_made_again_without_it(name: str, tmp_path: Path):
+    """Its tools stay native, and the next call of the run is taken at once."""
+    refuses, text, keys = LEARNED[name]
+
+    def reply(request: Request) -> bytes:
+        if refuses(request):
+            return http(400, error(text))
+        if "tool" not in roles(request):
+            return answer_as(request, {"tool_calls": [call()]}, "tool_calls")
+        return answer_as(request, {"content": "done"}, "stop")
+
+    async with model_server(reply) as server:
+        run = await played(crew_at(tmp_path, server.url, keys))
+    assert run.row.answer == "done"
+    assert "tools" in server.asked[-1]
+    taken = [one for one in server.asked if not refuses(one)]
+    assert len(taken) == 2
+    assert len(server.asked) <= 3
+
+
+# by name: what is refused once, with which status, and the keys of the agent
+TAUGHT_NOTHING: dict[str, tuple[int, dict[str, Any]]] = {
+    "ollama-call": (
+        500,
+        error(
+            "error parsing tool call: raw='{\"a\": 40', err=unexpected end of JSON input",
+            type="api_error",
+        ),
+    ),
+    "groq-call": (
+        400,
+        error(
+            "Failed to call a function. Please adjust your prompt.",
+            code="tool_use_failed",
+            failed_generation='<function=add {"a": 40}</function>',
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAUGHT_NOTHING)
+async def test_a_call_that_was_written_wrongly_is_asked_for_again(name: str, tmp_path: Path):
+    """One such answer is no sign that a model has no calls."""
+    status, refusal = TAUGHT_NOTHING[name]
+    refused = False
+
+    def reply(request: Request) -> bytes:
+        nonlocal refused
+        if not refused:
+            refused = True
+            return http(status, refusal)
+        if "tool" not in roles(request):
+            return answer_as(request, {"tool_calls": [call()]}, "tool_calls")
+        return answer_as(request, {"content": "done"}, "stop")
+
+    async with model_server(reply) as server:
+        run = await played(crew_at(tmp_path, server.url))
+    assert run.row.answer == "done"
+    assert "endpoint_learned" not in warnings(run)
+    assert all("tools" in one for one in server.asked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The parameter max_tokens specified in the request is not valid: integer above maximum "
+        "value, expected a value <= 32768, but got 64000 instead.",
+        "Invalid 'max_tokens': integer below minimum value. Expected a value >= 16, but got 10 "
+        "instead.",
+        "Function tools with reasoning_effort are not supported for gpt-5.6 in "
+        "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort "
+        "to 'none'.",
+        "Unexpected role 'tool' after role 'user'",
+    ],
+)
+async def test_what_is_about_something_else_ends_the_run(text: str, tmp_path: Path):
+    """With the words of the server, and nothing is left out from then on."""
+    async with model_server(refusing(error(text), lambda request: True)) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 64000}))
+    assert run.row.status == "failed"
+    assert text[:60] in (run.row.answer or "")
+    assert warnings(run) == []
+    assert all(one.get("max_tokens") == 64000 and "tools" in one for one in server.asked)
+
+
+async def test_a_conversation_that_ends_with_the_model(tmp_path: Path):
+    """Where an agent goes on with its own words, the last message is the user's."""
+
+    def reply(request: Request) -> bytes:
+        if ends_with_the_model(request):
+            text = (
+                "This model does not support assistant message prefill. The conversation must end "
+                "with a user message."
+            )
+            return http(400, error(text))
+        return answer_as(
+            request, {"content": "again" if len(server.asked) < 2 else "[END]"}, "stop"
+        )
+
+    routing = {"defaults": {"a": "a"}, "signals": {"a": [{"signal": "[END]", "target": None}]}}
+    async with model_server(reply) as server:
+        run = await played(crew_at(tmp_path, server.url, {"is_terminal": False}, routing=routing))
+    assert run.row.status == "completed"
+    assert roles(server.asked[-1])[-1] == "user"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            {"choices": None, "base_resp": {"status_code": 1004, "status_msg": "login fail"}},
+            "login fail",
+        ),
+        ({"error_code": 17, "error_msg": "Open api daily request limit"}, "daily request limit"),
+    ],
+)
+async def test_errors_in_forms_of_their_own(answer: Any, words: str, tmp_path: Path):
+    """MiniMax and Baidu put them into answers with status 200."""
+    async with model_server(lambda request: http(200, answer)) as server:
+        run = await played(crew_at(tmp_path, server.url))
+    assert run.row.status == "failed"
+    assert words in (run.row.answer or "")
+
+
+@pytest.mark.parametrize(
+    "reason", ["MALFORMED_FUNCTION_CALL", "function_call_filter: UNEXPECTED_TOOL_CALL"]
+)
+async def test_a_call_that_google_could_not_read(reason: str, tmp_path: Path):
+    """Is asked for again."""
+
+    def reply(request: Request) -> bytes:
+        if len(server.asked) == 1:
+            return answer_as(request, {"content": None}, reason)
+        return answer_as(request, {"content": "done"}, "stop")
+
+    async with model_server(reply) as server:
+        run = await played(crew_at(tmp_path, server.url))
+    assert run.row.answer == "done"
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("reason", ["PROHIBITED_CONTENT", "content_filter: SPII", "sensitive"])
+async def test_what_a_filter_holds_back(reason: str, tmp_path: Path):
+    """Is said to be that, in whatever word of the provider."""
+    async with model_server(lambda one: answer_as(one, {"content": None}, reason)) as server:
+        run = await played(crew_at(tmp_path, server.url))
+    assert "content filter" in (run.row.answer or "")
