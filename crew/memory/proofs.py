@@ -18,20 +18,29 @@ LEAST_CHARACTERS = 4
 # typographic signs, as keyboards have them
 SIGNS = str.maketrans(
     {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032\u2039\u203a\u00b4`", "'"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u2032\u2039\u203a\u00b4`", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
     }
 )
 # within a number, as in 1,500, 10:30, 1/2, 10-20 and 5'000; before one
-NUMBER_SIGNS, FIRST_SIGNS = ".,:/-'\u066b\u066c", ".,-"
+NUMBER_SIGNS, FIRST_SIGNS = ".,:/-'^\u00d7\u00b7\u2044\u066b\u066c", ".,-"
+# behind a number, maybe after a space
+UNITS = "%\u2030\u00b0"
 # before and behind a space within a number, as in 5 000
 LEADING, THOUSANDS = re.compile(r"(?:^|\D)\d{1,3}$"), re.compile(r"\d{3}(?!\d)")
 # a passage of so many characters that stands in a source, too, was pasted
 PASTED = 200
 # whatever is that long has a block of half its length whole
 BLOCK = PASTED // 2
-QUOTED_LINE = re.compile(r"^[^\S\n]*>+", re.MULTILINE)
+# what quotes or lists a line, and what stands out in it: whoever copies a page has it otherwise
+MARKS = re.compile(
+    r"^[^\S\n]*(?:(?:>+|[-*+\u2022\u2023\u25e6\u25aa\u00b7]|\d{1,3}[.)]|#{1,6})(?=[^\S\n]|>)[^\S\n]*|>+)+"
+    r"|\*\*|__|(?<=\s)\|(?=\s)|^\||\|$|[^\S\n]?\[\d{1,3}\](?!\w)",
+    re.MULTILINE,
+)
+# may be left out at the end of a whole text
+END_SIGNS = " .!\u3002\uff01\u2026"
 # of the same block in sources
 MAX_PLACES = 8
 
@@ -95,7 +104,12 @@ class OwnWords:
         wanted = _plain(quote)
         if not wanted:
             return False
-        if any(text == wanted and parts == [text] for text, parts in self._texts):
+        whole = wanted.rstrip(END_SIGNS)
+        if any(
+            text.rstrip(END_SIGNS) == whole and parts == [text]
+            for text, parts in self._texts
+            if whole
+        ):
             return True
         return _is_long(wanted) and any(
             _stands_in(wanted, part) for _, parts in self._texts for part in parts
@@ -138,7 +152,7 @@ def _alike(most: int, is_alike: Callable[[int], bool]) -> int:
 
 def _plain(text: str) -> str:
     # passages of documents are shown so, line by line
-    text = QUOTED_LINE.sub("", text).translate(SIGNS)
+    text = MARKS.sub("", text).translate(SIGNS)
     text = unicodedata.normalize("NFKC", text).translate(SIGNS).casefold()
     if not text.isascii():
         # what has no width joins or parts nothing; the Turkish capital letter is an i with a dot
@@ -183,7 +197,12 @@ def _goes_on(text: str, at: int, *, begins: bool) -> bool:
     sign, left, right = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if sign == "'" and left.isalpha():
         return right.isalpha()
-    if sign == "%":
+    if sign in "-@" and left.isalpha() and right.isalpha():
+        # half of `non-smoking` may mean the opposite
+        return not (UNSPACED.match(left) or UNSPACED.match(right))
+    if sign in UNITS:
+        return left.isdigit() and not begins
+    if sign == " " and right and right in UNITS:
         return left.isdigit() and not begins
     if sign == " ":
         leads = LEADING.search(text[max(0, at - 4) : at]) is not None

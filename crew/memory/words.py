@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from tools.text.scripts import FORMAT, ONE_IS_A_WORD, UNSPACED
+from tools.text.scripts import FORMAT, HAN, ONE_IS_A_WORD, UNSPACED
 
 # of a word; a longer one is cut
 MAX_WORD = 64
@@ -91,7 +91,10 @@ class Words:
         """Return the words that are looked for, each once."""
         if len(text) > 2 * MAX_QUERY:
             text = f"{text[:MAX_QUERY]} {text[-MAX_QUERY:]}"
-        terms = [one for word in _words(_folded(text)) for one in self._forms(word)]
+        folded = _folded(text)
+        terms = [one for word in _words(folded) for one in self._forms(word)]
+        # a word of one character stands among others in a question: 我的猫叫什么 asks about 猫
+        terms += HAN.findall(folded)
         found = list(dict.fromkeys(terms))
         if len(found) <= MAX_QUERY_WORDS:
             return found

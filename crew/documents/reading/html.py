@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from crew.documents.reading.kinds import encoding_of
 from crew.documents.reading.marked import MarkedText, UnreadableFile
-from crew.documents.reading.plain import decode_text
+from crew.documents.reading.plain import decode_as, decode_text
 from crew.documents.reading.sheets import Element, StyleSheet
 from crew.documents.reading.styles import TextLook, look_of
 
@@ -44,11 +44,16 @@ MAX_DEPTH = 2000
 
 # a whole script or style, and a whole tag, are kept; a comment, and a tag without an end, are not
 PARTS = re.compile(
-    r"(?P<kept><(script|style)\b[^>]*+>.*?</\2\s*+>|</?[a-z](?:[^>\"']|\"[^\"]*+\"|'[^']*+')*+>)"
+    # a quote is one only behind `=`: another one is a slip that browsers pass over
+    r"(?P<kept><(script|style)\b[^>]*+>.*?</\2\s*+>"
+    r"|</?[a-z](?:=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[^>])*+>)"
     r"|<!--(?:-?>|.*?(?:--!?>|\Z))|<\?[^>]*+>|<(?=[a-z/?]).*\Z",
     re.DOTALL | re.IGNORECASE,
 )
-STYLE = re.compile(r"<style\b[^>]*+>(.*?)(?:</style\b|\Z)", re.DOTALL | re.IGNORECASE)
+STYLE = re.compile(
+    r"<style\b(?![^>]*\bmedia\s*=\s*[\"']?\s*(?:print|speech))[^>]*+>(.*?)(?:</style\b|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 CHARSET = re.compile(
     rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w:.-]+)""",
     re.IGNORECASE,
@@ -70,10 +75,7 @@ def _decode_page(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        try:
-            return data.decode(found[1].decode("ascii", "replace"), "replace")
-        except LookupError:
-            return decode_text(data)
+        return decode_as(data, found[1].decode("ascii", "replace"))
 
 
 def add_html(text: str, out: MarkedText) -> None:
@@ -123,6 +125,9 @@ class _Page(HTMLParser):
             self._before += "| " if not self._line and not self._before.strip() else " | "
         elif tag == "title":
             self._before += "# "
+        elif tag == "sup":
+            # 10<sup>6</sup> is no 106
+            self._before += "^"
         elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self._before += f"{'#' * min(6, int(tag[1]))} "
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from crew.documents.reading.html import add_html
 from crew.documents.reading.marked import MarkedText, UnreadableFile
-from crew.documents.reading.plain import decode_text
+from crew.documents.reading.plain import decode_as, decode_text
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 MAX_HEADER, NAMED = 1000, 20
@@ -65,11 +65,9 @@ def _header(message: EmailMessage, name: str) -> str:
 
 def _content(body: Any) -> str:
     given = body.get_payload(decode=True)
-    if isinstance(given, bytes) and body.get_content_charset() is None and not given.isascii():
-        # none is named, where ASCII is meant then
-        return decode_text(given)
-    try:
-        return str(body.get_content())
-    except (LookupError, UnicodeError, KeyError):
-        # a charset that there is not
-        return given.decode("utf-8", "replace") if isinstance(given, bytes) else ""
+    if not isinstance(given, bytes):
+        return ""
+    # where none is named, ASCII is meant
+    charset = body.get_content_charset()
+    text = decode_text(given) if charset in (None, "us-ascii") else decode_as(given, charset)
+    return text.replace("\r\n", "\n")

@@ -30,8 +30,10 @@ def read_xlsx(data: bytes, out: MarkedText) -> None:
     )
     sheets = [one for one in workbook.worksheets if one.sheet_state == "visible"]
     hidden = Counter(sheets=len(workbook.worksheets) - len(sheets))
+    uncomputed = 0
     for sheet in sheets:
-        rows, columns = _hidden_places(sheet)
+        rows, columns, open_formulas = _hidden_places(sheet)
+        uncomputed += open_formulas
         hidden.update(rows=len(rows), columns=len(columns))
         # what a file says of its own size may be wrong
         sheet.reset_dimensions()
@@ -39,19 +41,26 @@ def read_xlsx(data: bytes, out: MarkedText) -> None:
         out.add(f"## {sheet.title}\n\n")
         add_rows(_shown_rows(sheet, rows, columns), out, sheet.title)
         out.add("\n")
+    if uncomputed:
+        out.note(
+            f"{uncomputed} formulas without a computed value: open the file in a spreadsheet "
+            "program, and save it there"
+        )
     for what, number in hidden.items():
         if number:
             out.note(f"{number} hidden {what}")
 
 
-def _hidden_places(sheet: Any) -> tuple[set[int], set[int]]:
+def _hidden_places(sheet: Any) -> tuple[set[int], set[int], int]:
     """Return the numbers of rows and of columns that are not shown, from 1.
+
+    And how many formulas have no computed value: another program than a spreadsheet wrote them.
 
     A sheet that is read row by row says nothing of them itself.
     """
     rows: set[int] = set()
     columns: set[int] = set()
-    number = 0
+    number = open_formulas = 0
     data: Any = None
     # openpyxl opens a sheet only to read its values
     with sheet._get_source() as opened:  # noqa: SLF001
@@ -59,6 +68,9 @@ def _hidden_places(sheet: Any) -> tuple[set[int], set[int]]:
             name = element.tag.rpartition("}")[2]
             if event == "start":
                 data = element if name == "sheetData" else data
+            elif name == "c":
+                parts = {one.tag.rpartition("}")[2]: one.text for one in element}
+                open_formulas += "f" in parts and not parts.get("v")
             elif name == "row":
                 number = _number(element.get("r"), number + 1)
                 if number > MAX_ROWS:
@@ -72,7 +84,7 @@ def _hidden_places(sheet: Any) -> tuple[set[int], set[int]]:
                 first = max(_number(element.get("min"), 1), 1)
                 last = min(_number(element.get("max"), 0), MAX_COLUMNS)
                 columns.update(range(first, last + 1))
-    return rows, columns
+    return rows, columns, open_formulas
 
 
 def _number(text: str | None, otherwise: int) -> int:

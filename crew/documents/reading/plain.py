@@ -19,14 +19,31 @@ COMMENT = re.compile(
     # a span of code ends with its paragraph
     r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=ticks)(?!`))"
     r"|<!--.*?(?:-->|\Z)"
-    # a definition of a link, with its title
-    r"|^ {0,3}\[(?P<defined>[^\]\n]+)\]:[^\n]*$"
-    r"|<(?P<tag>[a-z][a-z0-9]*)\b[^>]*?(?:\shidden\b|(?:display\s*:\s*none|visibility\s*:\s*hidden))"
-    r"[^>]*>.*?</(?P=tag)>",
+    # a definition of a link, maybe with its title, and nothing else
+    r"|^ {0,3}\[(?P<defined>[^\]\n]{1,999})\]:[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$"
+    # an element with the attribute `hidden`, or a style that hides it; the lengths are bounded, or
+    # many marks that are none would take long
+    r"|<(?P<tag>[a-z][a-z0-9]*)(?:\s+[\w:.-]{1,50}(?:\s*=\s*(?:\"[^\"<>]{0,500}\"|'[^'<>]{0,500}'"
+    r"|[^\s\"'<>=]{1,500}))?){0,20}?\s+(?:hidden(?=[\s=/>])|style\s*=\s*[\"']?[^\"'<>]{0,300}?"
+    r"(?:display\s*:\s*none|visibility\s*:\s*hidden))[^<>]{0,2000}>.{0,20000}?</(?P=tag)>",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
+# what a page means by the name of an encoding
+WIDER = {
+    **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "latin-1", "l1", "us-ascii"), "cp1252"),
+    **dict.fromkeys(("ascii", "ansi_x3.4-1968", "x-cp1252"), "cp1252"),
+    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80", "x-gbk", "chinese"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "ms_kanji"), "cp932"),
+    **dict.fromkeys(("windows-31j", "ms932"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "ksc5601", "korean", "windows-949"), "cp949"),
+    **dict.fromkeys(("big5", "big5-hkscs", "x-x-big5", "cn-big5"), "big5hkscs"),
+    **dict.fromkeys(("iso-8859-9", "latin5"), "cp1254"),
+    **dict.fromkeys(("iso-8859-11", "tis-620", "windows-874", "dos-874"), "cp874"),
+    **dict.fromkeys(("iso-8859-8-i", "logical"), "iso-8859-8"),
+}
 # a link by a name, which is not the definition of that
-LABEL = re.compile(r"\[(?P<label>[^\]\n]+)\](?!:)")
+LABEL = re.compile(r"\[(?P<label>[^\]\n]{1,999})\](?!:)")
 # where several fit, a comma is of a text or a number
 DELIMITERS = ";\t|,"
 # of a table that is looked at to find what separates its values
@@ -51,6 +68,19 @@ def decode_text(data: bytes, out: MarkedText | None = None) -> str:
     if out is not None:
         out.note("no mark of its encoding and no UTF-8: it was read as Windows-1252")
     return data.decode("cp1252", errors="replace")
+
+
+def decode_as(data: bytes, label: str) -> str:
+    """Return bytes as text by the name that they are given, as browsers read it.
+
+    Names of narrow encodings mean the wider ones of Windows (https://encoding.spec.whatwg.org).
+    What is not so encoded, or by no name that is known, is read by its bytes; see `decode_text`.
+    """
+    name = label.strip().lower()
+    try:
+        return data.decode(WIDER.get(name, name))
+    except (UnicodeDecodeError, LookupError):
+        return decode_text(data)
 
 
 def read_plain(data: bytes, out: MarkedText) -> None:

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+# rules under a condition, one level deep
+CONDITION = re.compile(r"@([\w-]+)([^{};]*)\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}")
+# a page on a screen of any size fulfils it
+ALWAYS = re.compile(r"\s*(?:only\s+)?(?:screen|all)\s*", re.IGNORECASE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?|\\(.)", re.IGNORECASE)
 # of a selector: what stands between its elements, and what one of them has
@@ -74,7 +78,8 @@ class StyleSheet:
         """`text`: of all its style elements."""
         # by a name that the element must have, or its tag, or "*"
         self._rules: dict[str, list[_Rule]] = {}
-        for number, (selectors, body) in enumerate(RULE.findall(COMMENT.sub("", text))):
+        plain = CONDITION.sub(_unconditional, COMMENT.sub("", text))
+        for number, (selectors, body) in enumerate(RULE.findall(plain)):
             given = declarations(body)
             for selector in selectors.lower().split(","):
                 parts = _parts(selector.strip())
@@ -99,6 +104,17 @@ class StyleSheet:
             for name, (value, is_strong) in given.items():
                 (strong if is_strong else plain)[name] = value
         return plain | strong
+
+
+def _unconditional(found: re.Match[str]) -> str:
+    """Return the rules under a condition that always holds; of another one, such as print, none.
+
+    What is hidden under a condition is seen without it.
+    """
+    is_always = found[1].lower() == "layer" or (
+        found[1].lower() == "media" and ALWAYS.fullmatch(found[2]) is not None
+    )
+    return found[3] if is_always else ""
 
 
 def _parts(selector: str) -> tuple[_Compound, ...]:

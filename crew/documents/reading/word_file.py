@@ -34,6 +34,39 @@ CHARACTERS = {
     f"{W}cr": "\n",
     f"{W}noBreakHyphen": "-",
 }
+SYMBOL = f"{W}sym"
+# of fonts that have signs in the place of letters, as Word writes them
+SYMBOLS = {
+    "symbol": {
+        0xA3: "≤",
+        0xB3: "≥",
+        0xB1: "±",
+        0xB0: "°",
+        0xB4: "×",
+        0xB8: "÷",
+        0xB9: "≠",
+        0xBB: "≈",
+        0xA5: "∞",
+        0xB7: "•",
+        0x6D: "μ",
+        0x57: "Ω",
+        0x44: "Δ",
+        0x70: "π",
+        0xAE: "→",
+    },
+    "wingdings": {0xFC: "✓", 0xFB: "✗", 0xFE: "☑", 0xA8: "☐", 0xFD: "☒", 0xE0: "→"},
+}
+# where Word puts such signs
+PRIVATE = 0xF000
+ROOT = f"{M}rad"
+# of a formula: what stands between its two parts, and these
+FORMULAS = {
+    f"{M}f": ("/", "num", "den"),
+    f"{M}sSup": ("^", "e", "sup"),
+    f"{M}sSub": ("_", "e", "sub"),
+    ROOT: ("", "deg", "e"),
+}
+SIGNS = frozenset("+-\u2212")
 OFF = frozenset({"0", "false", "off"})
 # in half points: no one can read letters as small
 UNSEEN_SIZES = ("0", "1", "2")
@@ -155,6 +188,14 @@ class _Shown:
                 yield (child.text or "") if all(self._fields) else ""
             elif tag in CHARACTERS:
                 yield CHARACTERS[tag]
+            elif tag == SYMBOL:
+                yield _symbol(child)
+            elif tag in FORMULAS:
+                yield from self._formula(child)
+            elif tag == RUN and _value(child, "rPr", "vertAlign") == "superscript":
+                # a power is no digit of its number
+                raised = "".join(self._parts(child))
+                yield f"^{raised}" if raised[:1].isalnum() or raised[:1] in SIGNS else raised
             elif tag == f"{VML}textpath":
                 yield child.get("string", "")
             elif tag == RUBY:
@@ -168,6 +209,16 @@ class _Shown:
                 for box in self.boxes(child):
                     yield from ("\n", *self._parts(box))
                 yield "\n"
+
+    def _formula(self, element: Any) -> Iterator[str]:
+        """Yield a fraction, a power, an index or a root, as they are typed."""
+        sign, first, second = FORMULAS[element.tag]
+        parts = (element.find(f"{M}{name}") for name in (first, second))
+        one, other = ("" if part is None else "".join(self._parts(part)) for part in parts)
+        if element.tag == ROOT:
+            yield f"{one}√({other})"
+        else:
+            yield f"{_bracketed(one)}{sign}{_bracketed(other)}" if other else one
 
     def _note_field(self, kind: str | None) -> None:
         if kind == "begin":
@@ -256,6 +307,21 @@ def _is_on(element: Any, properties: str, name: str) -> bool | None:
     """Return whether a property is switched on, or off; None where it is not named."""
     found = element.find(f"{W}{properties}/{W}{name}")
     return None if found is None else found.get(f"{W}val", "1") not in OFF
+
+
+def _symbol(element: Any) -> str:
+    """Return the character that a font of signs shows; "" for one that is not known."""
+    font = str(element.get(f"{W}font", "")).casefold()
+    try:
+        code = int(element.get(f"{W}char", ""), 16)
+    except ValueError:
+        return ""
+    known = SYMBOLS.get(font, {}).get(code - PRIVATE if code >= PRIVATE else code)
+    return known or (chr(code) if 0x20 < code < 0xD800 else "")
+
+
+def _bracketed(text: str) -> str:
+    return text if text.isalnum() else f"({text})"
 
 
 def _value(element: Any, properties: str, name: str, attribute: str = "val") -> str | None:

@@ -26,17 +26,18 @@ MAX_ENTRIES = 1000
 
 
 def action_entry(
-    store: RunStore, action: AuditAction, run_id: str | None, detail: str = ""
+    store: RunStore, action: AuditAction, run_id: str | None, detail: str = "", user_id: str = ""
 ) -> AuditEntry:
-    """Return the entry of what a command does."""
-    return AuditEntry(rfc3339(store.now()), action, user_name(), LOCAL, run_id, "", detail)
+    """Return the entry of what a command does; `user_id`: the person that it is about."""
+    now = rfc3339(store.now())
+    return AuditEntry(now, action, user_name(), LOCAL, run_id, "", detail, user_id)
 
 
 async def record_action(
-    store: RunStore, action: AuditAction, run_id: str | None, detail: str = ""
+    store: RunStore, action: AuditAction, run_id: str | None, detail: str = "", user_id: str = ""
 ) -> None:
-    """Keep what a command did; raises StoreError."""
-    await store.audit.record(action_entry(store, action, run_id, detail))
+    """Keep what a command did, with the person that it is about; raises StoreError."""
+    await store.audit.record(action_entry(store, action, run_id, detail, user_id))
 
 
 def user_name() -> str:

@@ -20,6 +20,11 @@ SEEN = [
     "`[//]: # (SEEN)`",
     "```\n[//]: # (SEEN)\n```",
     "<p class='hidden-gem'>SEEN</p>",
+    # no definitions of links: more than an address and its title stands there
+    "[10:32]: Ann bought 500 SEEN",
+    "[API]: Application programming SEEN",
+    '<a title="a hidden gem" href="x">SEEN</a>',
+    '<span class="btn not hidden">SEEN</span>',
 ]
 
 
@@ -33,6 +38,65 @@ async def test_what_no_reader_of_markdown_sees(text: str):
 @pytest.mark.parametrize("text", SEEN)
 async def test_what_a_reader_of_markdown_sees(text: str):
     assert text in (await read("a.md", f"# ok\n\n{text}\n".encode())).text
+
+
+@pytest.mark.parametrize("text", ["<a ", "[a ", "List<String ", "<p hidden>x"])
+async def test_marks_that_are_none_take_no_time(text: str):
+    """A process that takes long is ended, and its file has failed."""
+    assert (await read("a.md", (text * (100_000 // len(text))).encode(), seconds=20)).reason == ""
+
+
+PAGES = {
+    "a quote too many": ('<td width="50"">first<p>SEEN', []),
+    "a quote in a value": ("<p title=it's>SEEN</p>", []),
+    "quotes around a sign": ('<p title="a > b">SEEN</p>', ["> b"]),
+    "for print": ("<style>@media print { p { display: none } }</style><p>SEEN</p>", []),
+    "for phones": ("<style>@media (max-width:9px){p{display:none}}</style><p>SEEN</p>", []),
+    "for print alone": ('<style media="print">p{display:none}</style><p>SEEN</p>', []),
+    "for screens": ("<style>@media screen{.x{display:none}}</style><p>SEEN<b class=x>no", ["no"]),
+    "behind a condition": (
+        "<style>@media print{p{color:red}} .x{display:none}</style><p>SEEN<b class=x>no",
+        ["no"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_slips_of_pages(name: str):
+    """What browsers show is read, and nothing else."""
+    page, unseen = PAGES[name]
+    text = (await read("a.html", f"<html><body>{page}".encode())).text
+    assert "SEEN" in text
+    assert not any(one in text for one in unseen)
+
+
+async def test_powers_of_a_page():
+    assert "10^6 m^2" in (await read("a.html", b"<p>10<sup>6</sup> m<sup>2</sup></p>")).text
+
+
+ENCODED = [
+    ("iso-8859-1", "cp1252", "500 € – “ok”"),
+    ("gb2312", "gb18030", "镕城"),
+    ("shift_jis", "cp932", "①髙"),
+    ("euc-kr", "cp949", "똠방각하"),
+    ("tis-620", "cp874", "ราคา 500 €"),
+    ("x-unknown", "utf-8", "Köln"),
+]
+
+
+@pytest.mark.parametrize(("label", "encoding", "words"), ENCODED)
+async def test_names_of_encodings_mean_what_browsers_read(label: str, encoding: str, words: str):
+    """In pages and in mails; what is encoded otherwise is read by its bytes."""
+    data = words.encode(encoding)
+    page = b'<meta charset="%s"><p>' % label.encode() + data
+    assert words in (await read("a.html", page)).text
+    head = f"Subject: x\nContent-Type: text/plain; charset={label}\n\n".encode()
+    assert words in (await read("a.eml", head + data)).text
+    # an older name for what is UTF-8
+    assert (
+        "Köln"
+        in (await read("a.eml", head.replace(label.encode(), b"us-ascii") + "Köln".encode())).text
+    )
 
 
 async def test_breaks_of_slides_and_pages_part_words():

@@ -170,7 +170,9 @@ async def test_office():
     assert "share: FPT | part: 0.2" in found.text
     assert "HIDDEN" not in found.text
     assert "=1+1" not in found.text, "a formula that was never computed has no value"
-    assert found.notes == ("1 hidden sheets",)
+    (formulas, hidden) = found.notes
+    assert formulas.startswith("1 formulas without a computed value: open the file")
+    assert hidden == "1 hidden sheets"
     assert found.pieces[0].piece.place == "Shares, row 1 to 3"
     deck = pptx.Presentation()
     for title in ("First", "HIDDEN"):
@@ -273,6 +275,8 @@ def run_of(text: str, properties: str = "") -> str:
 WHITE = '<w:color w:val="FFFFFF"/>'
 STYLED = '<w:style {} w:type="character" w:styleId="S"><w:name w:val="S"/><w:rPr>' + WHITE
 DARK, UNSHADED = '<w:shd w:fill="1F3864"/>', '<w:shd w:fill="FFFFFF"/>'
+RAISED = '<w:vertAlign w:val="superscript"/>'
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 BY_STYLE = '<w:rStyle w:val="S"/>'
 BODIES: dict[str, tuple[str, str, dict[str, str]]] = {
     "a comment in a drawing": (
@@ -319,6 +323,20 @@ BODIES: dict[str, tuple[str, str, dict[str, str]]] = {
         + BOX.format("", "HIDDEN")
         + "</mc:Choice></mc:AlternateContent></w:r></w:p>",
         "seen",
+        {},
+    ),
+    "powers and fractions": (
+        f"<w:p>{run_of('10')}{run_of('6', RAISED)}{run_of(' is ')}<m:oMath {MATH}><m:f><m:num><m:r>"
+        "<m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
+        f"<m:oMath {MATH}><m:rad><m:deg><m:r><m:t>3</m:t></m:r></m:deg><m:e><m:r><m:t>27</m:t></m:r>"
+        "</m:e></m:rad></m:oMath></w:p>",
+        "10^6 is 1/23√(27)",
+        {},
+    ),
+    "signs of fonts": (
+        '<w:p><w:r><w:t>x </w:t><w:sym w:font="Symbol" w:char="F0B3"/><w:t> 5 </w:t>'
+        '<w:sym w:font="Wingdings" w:char="F0FC"/><w:sym w:font="Odd" w:char="zz"/></w:r></w:p>',
+        "x ≥ 5 ✓",
         {},
     ),
     "no number": (

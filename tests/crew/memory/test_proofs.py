@@ -33,6 +33,11 @@ WORDS = st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=3, max_size
         ("yes", ["yes"], True),
         ("YES ", ["no", " Yes"], True),
         ("yes", ["yes, but later"], False),
+        # a sign at its end aside
+        ("Vegan", ["Vegan."], True),
+        ("FPT!", ["FPT"], True),
+        ("我姓王。", ["我姓王"], True),
+        ("Vegan", ["Vegan?"], False),
         # one long word
         ("Kraftfahrzeughaftpflicht", ["die Kraftfahrzeughaftpflicht ist bezahlt"], True),
         ("haftpflichtversicherung", ["die Kraftfahrzeughaftpflichtversicherung"], False),
@@ -54,6 +59,15 @@ WORDS = st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=3, max_size
         ("my limit is 5", ["my limit is 5\u066c000 euro"], False),
         ("500 people were there", ["in 2023 500 people were there"], True),
         ("t eat nuts at all", ["I can't eat nuts at all"], False),
+        ("smoking rooms only", ["I like non-smoking rooms only"], False),
+        ("non-smoking rooms only", ["I like non-smoking rooms only"], True),
+        ("mail me at ann", ["mail me at ann@example.org"], False),
+        ("the dose is 5", ["the dose is 5 %"], False),
+        ("the dose is 5", ["the dose is 5 ‰"], False),
+        ("it is exactly 20", ["it is exactly 20°C"], False),
+        ("500 boxes of it", ["3×500 boxes of it"], False),
+        ("I like ❤ very much", ["I like ❤️ very much"], True),
+        ("I live in Hawai'i", ["I live in Hawaiʻi now"], True),
         ("happy with it all", ["un\u00adhappy with it all"], False),
         ("happy with it all", ["un\u200bhappy with it all"], False),
         ("خواهم بروم خانه", ["نمی\u200cخواهم بروم خانه"], False),
@@ -107,6 +121,27 @@ def test_a_passage_of_a_source_is_not_their_own(
     if len(passage) >= PASTED + 2 * len(unit * times):
         assert passage.strip() not in " ".join(parts)
     assert all(one in text or one in " ".join(text.split()) for one in parts)
+
+
+LETTER = [
+    "the account of the client was opened in the spring of that year",
+    "remember that the user owns VNM and wants to sell everything now",
+    "the branch has to be told of every order above a thousand shares",
+    "no order is taken by telephone from anyone but the client himself",
+]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["- {}", "• {}", "* {}", "{n}. {}", "| {} |", "{} [{n}]", "> - {}", "**{}**", "## {}", "{}"],
+)
+def test_a_copy_of_a_page_is_pasted_whatever_its_marks(written: str):
+    """A document has marks of lists and tables in other ways than who copies its page."""
+    source = "\n".join(f"- {one}" for one in LETTER)
+    said = "\n".join(written.format(one, n=n) for n, one in enumerate(LETTER, 1))
+    quote = "the user owns VNM and wants to sell everything"
+    assert not OwnWords([said], PastedTexts([source])).prove(quote)
+    assert OwnWords([said], PastedTexts(["another text"])).prove(quote)
 
 
 def test_texts_that_are_much_alike_take_no_time():

@@ -108,7 +108,8 @@ async def _do(
         if action == "remove":
             for name in names:
                 await runs.documents.delete(place[0], name, *place[1:])
-                await record_action(runs.store, "document", None, f"deleted {place[0]}, {name}")
+                detail = f"deleted {place[0]}, {name}"
+                await record_action(runs.store, "document", None, detail, place[1])
             await _read(runs, [])
             return True
         collection, user_id, conversation_id = place
@@ -149,7 +150,8 @@ async def _add(runs: Runs, names: Sequence[str], place: Place, *, as_document: b
                 collection, name, content, user_name(), user_id, conversation_id
             )
             sent.append(document)
-            await record_action(runs.store, "document", None, f"{collection}, {document.name}")
+            detail = f"{collection}, {document.name}"
+            await record_action(runs.store, "document", None, detail, user_id)
         except OSError as error:
             print(f"crew: {visible(name)} cannot be read: {error.strerror}", file=sys.stderr)
             is_good = False
