@@ -32,7 +32,12 @@ def is_shared(url: str | None) -> bool:
 
 
 async def open_store(
-    url: str | None, folder: Path, *, crew: str | None = None, connections: int = CONNECTIONS
+    url: str | None,
+    folder: Path,
+    *,
+    crew: str | None = None,
+    connections: int = CONNECTIONS,
+    upgrades: bool = True,
 ) -> RunStore:
     """Open the store that a URL names; its schema is brought up to date.
 
@@ -43,11 +48,15 @@ async def open_store(
         crew: the name of the crew that has its runs in it; several crews do not share a PostgreSQL
             database.
         connections: to a PostgreSQL server, at most so many at the same time.
+        upgrades: False: an older schema is an error. Processes of the older version may still be
+            at work, and could not start again.
 
     Raises:
         StoreError: the URL names no store, or the store cannot be opened.
     """
-    database = await open_database(url, folder, crew=crew, connections=connections, queued=False)
+    database = await open_database(
+        url, folder, crew=crew, connections=connections, queued=False, upgrades=upgrades
+    )
     return database.store
 
 
@@ -58,19 +67,21 @@ async def open_database(
     crew: str | None = None,
     connections: int = CONNECTIONS,
     queued: bool = True,
+    upgrades: bool = True,
 ) -> Database:
     """Open the store, and the queue where it is shared. See `open_store`.
 
     `queued`: open the queue.
     """
     if url is not None and is_shared(url):
-        return await _open_postgres(url, crew, connections, queued=queued)
+        return await _open_postgres(url, crew, connections, queued=queued, upgrades=upgrades)
     path = sqlite_path(url, folder)
     if path is None:
         return Database(MemoryStore())
     if not url:
         await asyncio.to_thread(_make_private, path.parent)
-    return Database(await _open_sqlite(path))
+    # migrations may take a while
+    return Database(await asyncio.to_thread(SqliteStore, path, upgrades=upgrades))
 
 
 def sqlite_path(url: str | None, folder: Path) -> Path | None:
@@ -111,14 +122,11 @@ def _make_private(folder: Path) -> None:
             file.chmod(0o600)
 
 
-async def _open_sqlite(path: Path) -> SqliteStore:
-    # migrations may take a while
-    return await asyncio.to_thread(SqliteStore, path)
-
-
-async def _open_postgres(url: str, crew: str | None, connections: int, *, queued: bool) -> Database:
+async def _open_postgres(
+    url: str, crew: str | None, connections: int, *, queued: bool, upgrades: bool
+) -> Database:
     schema, server_module, store_module = _optional("schema", "server", "store")
-    time = await schema.prepare(url, crew)
+    time = await schema.prepare(url, crew, upgrades=upgrades)
     if queued:
         await schema.prepare_queue(url)
     store: RunStore = store_module.PostgresStore(

@@ -35,7 +35,8 @@ async def background_work(works: Mapping[str, Work], clock: Clock) -> AsyncItera
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 async def _keep(name: str, work: Work, clock: Clock) -> None:

@@ -22,6 +22,10 @@ from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
 
+# Kubernetes gives such variables to each container of a namespace with a Service `crew`
+OF_SERVICE = re.compile(
+    r"_SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?\Z|_PORT_\d+_[A-Z]+(?:_(?:PROTO|PORT|ADDR))?\Z"
+)
 PLACES = (1, 1_000_000), "connections"
 CONVERSATION_HEADERS = ("X-Conversation-Id", "X-OpenWebUI-Chat-Id")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -150,9 +154,15 @@ def public_url(environment: Mapping[str, str]) -> str | None:
     return value
 
 
+def _is_of_service(name: str, value: str) -> bool:
+    """Return whether Kubernetes has set a variable, for a Service that is named like ours."""
+    is_port = name.endswith("_PORT") and "://" in value
+    return is_port or OF_SERVICE.search(name) is not None
+
+
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    for name in environment:
-        if name.startswith("CREW_") and name not in VARIABLES:
+    for name, value in environment.items():
+        if name.startswith("CREW_") and name not in VARIABLES and not _is_of_service(name, value):
             near = nearest(name, VARIABLES)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(VARIABLES)}"
             raise SettingsError(f"unknown environment variable {name}; {hint}")

@@ -4,6 +4,7 @@ CrewError
 └── StoreError           the store could not write or read
     ├── StoreUnavailable for now: the disk is full, the database is away or locked by others
     ├── LostRun          another process has claimed the run
+    ├── OlderSchema      an older version made the database
     ├── LostEvents       the database has lost its last commits
     └── Unreadable       another version wrote an event
 """
@@ -17,6 +18,18 @@ class StoreError(CrewError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be used for now; the same again may succeed later."""
+
+
+class OlderSchema(StoreError):
+    """An older version made the database, and who only looks does not bring it up to date."""
+
+    def __init__(self, database: str, version: int, newest: int) -> None:
+        """`database`: its path or address; both numbers are of schemas."""
+        super().__init__(
+            f"the database {database} is of version {version}, older than this program's {newest}: "
+            "crew serve, crew worker and crew run bring it up to date; stop the processes of the "
+            "older version first, which cannot use it then"
+        )
 
 
 class LostRun(StoreError):

@@ -120,7 +120,7 @@ class Explainer:
             case RunDone():
                 return self._end(state, event)
             case RunFailed():
-                return self._failure(event)
+                return self._failure(state, event)
             case ContextShown():
                 return _shown(event)
             case AgentResponded():
@@ -190,6 +190,7 @@ class Explainer:
             for one in question.calls
         }
         self.asking |= asking
+        facts["from"] = event.agent_id
         return WhyStep("waits for a person's decision", list(asking.values()), facts=facts)
 
     def _resumed(self, state: RunState, event: RunResumed, at: datetime) -> WhyStep:
@@ -215,15 +216,16 @@ class Explainer:
         facts = _known({"source": event.source, "from": state.main.agent_id})
         return WhyStep(text, limits=limits, facts=facts, cost_usd=cost)
 
-    def _failure(self, event: RunFailed) -> WhyStep:
+    def _failure(self, state: RunState, event: RunFailed) -> WhyStep:
         limits, decided = self._settings(event.reason), [Ruling(event.code, True, event.message)]
         if event.source is not None:
             limits, decided = [Ruling("budget", True, event.message, event.source)], []
+        attempts = [_attempt(one) for one in event.failed] or None
         return WhyStep(
             f"fails: {event.reason} ({event.code})",
             decided,
             limits=limits,
-            facts={"attempts": [_attempt(one) for one in event.failed]} if event.failed else {},
+            facts=_known({"attempts": attempts, "from": event.agent_id or state.main.agent_id}),
             cost_usd=_cost(usage_with(Usage(), event.failed)),
         )
 

@@ -79,7 +79,7 @@ def open_to_look(folder: Path) -> RunStore | None:
     if not has_store(folder):
         return None
     url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
-    return asyncio.run(open_store(url, folder))
+    return asyncio.run(open_store(url, folder, upgrades=False))
 
 
 def has_store(folder: Path) -> bool:
@@ -106,9 +106,15 @@ def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
     return asyncio.run(opened_database(crew, settings, folder))
 
 
-async def opened_database(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
-    """Open the database of a crew, in the event loop that uses it; raises StoreError."""
+async def opened_database(
+    crew: Crew, settings: ServerSettings, folder: Path, *, upgrades: bool = True
+) -> Database:
+    """Open the database of a crew, in the event loop that uses it; raises StoreError.
+
+    `upgrades`: see `open_store`.
+    """
     connections = settings.database_connections or CONNECTIONS
+    url = settings.database_url
     return await open_database(
-        settings.database_url, folder, crew=crew.name, connections=connections
+        url, folder, crew=crew.name, connections=connections, upgrades=upgrades
     )

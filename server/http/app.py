@@ -122,6 +122,7 @@ def build_server(
     if settings.backups is not None:
         source = sqlite_path(settings.database_url, crew.sources.folder)
         if source is not None:
+            services.metrics.backup_interval.set(settings.backups.hours * 3600)
             done = services.metrics.last_backup.set
             works["backups"] = Backups(services.runs, source, settings.backups, done).run
     if store.shared:

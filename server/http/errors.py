@@ -189,7 +189,8 @@ def _first_error(error: ConfigurationError) -> str:
 async def _answer_store_error(request: Request, error: Exception) -> Response:
     detail = str(error)
     if isinstance(error, StoreUnavailable):
-        # the log has all of it; a client need not know where the database is
+        log.warning("%s %s: %s", request.method, request.url.path, detail)
+        # a client need not know where the database is
         detail = "the store cannot be used for now; try again"
     return ProblemResponse(HttpProblem(503, detail, headers=RETRY_AFTER))
 

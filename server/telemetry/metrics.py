@@ -64,6 +64,8 @@ class Metrics(Series):
         # restarts that are counted, of each server
         self.mcp_counted: dict[str, int] = {}
         self._workers: Gauge | None = None
+        # the store could not be asked by the newest scrape
+        self.is_away = False
         self.adopt(crew)
 
     def watch(
@@ -75,7 +77,7 @@ class Metrics(Series):
         writable: Callable[[], bool],
     ) -> None:
         """Read these at each scrape."""
-        self.writable.set_function(writable)
+        self.writable.set_function(lambda: writable() and not self.is_away)
         self.active.set_function(active)
         self.unplayable.set_function(unplayable)
         self.subscribers.set_function(subscribers)

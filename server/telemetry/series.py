@@ -303,7 +303,7 @@ class Series:
         )
         self.writable = Gauge(
             "crew_store_writable",
-            "Whether the newest write to the store succeeded.",
+            "Whether the newest write to the store, and the newest look into it, succeeded.",
             registry=registry,
         )
         self.database = Gauge(
@@ -314,6 +314,11 @@ class Series:
         self.database_limit = Gauge(
             "crew_database_limit_bytes",
             "From how much on the oldest is deleted; 0: there is no limit.",
+            registry=registry,
+        )
+        self.backup_interval = Gauge(
+            "crew_backup_interval_seconds",
+            "How often the server makes backups by itself; 0: it makes none.",
             registry=registry,
         )
         self.last_backup = Gauge(

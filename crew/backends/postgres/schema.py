@@ -13,7 +13,7 @@ from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.shared_time import SharedTime
 from crew.backends.postgres.shown import without_secrets
-from crew.journal.errors import StoreError
+from crew.journal.errors import OlderSchema, StoreError
 
 # One script a version, in the order of their names; a database of a later version is refused.
 MIGRATIONS = tuple(
@@ -25,12 +25,13 @@ QUEUE_MIGRATIONS = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"
 MIGRATION_LOCK = 0x1A4B7
 
 
-async def prepare(url: str, crew: str | None = None) -> SharedTime:
+async def prepare(url: str, crew: str | None = None, *, upgrades: bool = True) -> SharedTime:
     """Bring the store's tables up to date; several processes may do so at the same time.
 
     Args:
         url: postgresql://…
         crew: the name of the crew that has its runs in it; None for a process that only looks.
+        upgrades: tables of an older version are brought up to date.
 
     Returns:
         The database's time.
@@ -39,7 +40,10 @@ async def prepare(url: str, crew: str | None = None) -> SharedTime:
         StoreError: the database cannot be reached, is of a later version, or has the runs of
             another crew.
     """
-    if await _version(url, "crew_schema", "max(version)") != len(MIGRATIONS):
+    version = await _version(url, "crew_schema", "max(version)")
+    if version != len(MIGRATIONS):
+        if isinstance(version, int) and 0 < version < len(MIGRATIONS) and not upgrades:
+            raise OlderSchema(without_secrets(url), version, len(MIGRATIONS))
         await _migrate(url)
     async with _connected(url) as connection:
         time = SharedTime(await connection.fetchval("SELECT clock_timestamp()"))

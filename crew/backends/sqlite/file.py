@@ -46,11 +46,11 @@ class _Job:
 class SqliteFile:
     """Works on the file in the order of the calls; writes that wait share a transaction."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the file, or create it.
+    def __init__(self, path: Path, *, upgrades: bool = True) -> None:
+        """Open the file, or create it; `upgrades`: an older schema is brought up to date.
 
         Raises:
-            StoreError: it cannot be opened, is no such database, or is of a later version.
+            StoreError: it cannot be opened, is no such database, or is of another version.
         """
         self.path = path
         self._closed = False
@@ -64,7 +64,7 @@ class SqliteFile:
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the database {path} cannot be used: {error}") from error
         try:
-            prepare(self._connection, path)
+            prepare(self._connection, path, upgrades=upgrades)
             self._checkpoints = Checkpoints(path, self._restart_log)
         except StoreError:
             self._connection.close()

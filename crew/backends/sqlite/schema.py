@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from crew.backends.sqlite.checkpoints import MAX_LOG_BYTES
-from crew.journal.errors import StoreError
+from crew.journal.errors import OlderSchema, StoreError
 
 # One script a version, in the order of their names; a database of a later version is refused.
 MIGRATIONS = tuple(
@@ -16,11 +16,13 @@ MIGRATIONS = tuple(
 PREPARE_SECONDS, RETRY_SECONDS = 10.0, 0.01
 
 
-def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Set a connection up, and bring the file to this version.
+def prepare(connection: sqlite3.Connection, path: Path, *, upgrades: bool) -> None:
+    """Set a connection up, and bring the file to this version; not one of an older version.
+
+    `upgrades`: that, too.
 
     Raises:
-        sqlite3.Error, StoreError: it is no such database, or is of a later version.
+        sqlite3.Error, StoreError: it is no such database, or is of another version.
     """
     # its own lower() knows ASCII alone
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
@@ -43,6 +45,9 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"the database {path} is of version {version}, newer than this program's "
             f"{len(MIGRATIONS)}: update crewline, or delete it if its runs are not needed"
         )
+    if 0 < version < len(MIGRATIONS) and not upgrades:
+        connection.execute("ROLLBACK")
+        raise OlderSchema(str(path), version, len(MIGRATIONS))
     for number, script in enumerate(MIGRATIONS[version:], version + 1):
         statement = ""
         for part in script.split(";"):

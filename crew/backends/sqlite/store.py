@@ -53,14 +53,19 @@ class SqliteStore(SqlRuns):
 
     shared = False
 
-    def __init__(self, path: Path, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, path: Path, clock: Clock = SYSTEM_CLOCK, *, upgrades: bool = True) -> None:
         """Open the file, or create it.
 
+        Args:
+            path: of the file.
+            clock: of the process.
+            upgrades: an older schema is brought up to date.
+
         Raises:
-            StoreError: it cannot be opened, is no such database, or is of a later version.
+            StoreError: it cannot be opened, is no such database, or is of another version.
         """
         self.path, self.clock = path, clock
-        self._file = SqliteFile(path)
+        self._file = SqliteFile(path, upgrades=upgrades)
         self._locks = FileLocks(path)
         super().__init__(SqliteDatabase(self._file))
 

@@ -27,6 +27,8 @@ ROUND_SECONDS = 1.0
 # a run that could not begin for so long, though none of its schedule was in its way, is missed
 LATE = timedelta(seconds=60)
 
+# a time that has come, and is so far ahead of the clock, is of a clock that was wrong
+AHEAD = timedelta(seconds=120)
 # of a schedule that are looked at in one turn: after a year away there are many
 MAX_TIMES = 5_000
 
@@ -103,6 +105,8 @@ class Scheduler:
             return False
         state, version = found
         now, begin = self.store.now(), datetime.fromisoformat(state.due_at)
+        if begin - now > AHEAD:
+            return await self._turn_back(name, state, version)
         if state.paused_at:
             return await self._pass_by(crew, name, schedule, state, version)
         previous = await self.store.row(state.run_id) if state.run_id else None
@@ -129,6 +133,14 @@ class Scheduler:
             self._skip(name, state, len(skipped))
         # a run that is open is looked at again in the next round
         return moved and not is_open
+
+    async def _turn_back(self, name: str, state: ScheduleState, version: int) -> bool:
+        """Go on from now: a clock that was ahead has started times that were still to come."""
+        now = rfc3339(self.store.now())
+        if await self._move(self.runs.crew, name, replace(state, due_at=now), version):
+            text = "schedule %s goes on from now: its last time, %s, was of a clock that was ahead"
+            log.warning(text, name, state.due_at)
+        return True
 
     async def _start(
         self, crew: Crew, name: str, schedule: ScheduleConfig, state: ScheduleState, version: int

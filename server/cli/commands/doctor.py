@@ -165,7 +165,7 @@ async def _database(folder: Path) -> list[Finding]:
         if url is None and not (folder / ".crew" / "crew.db").exists():
             # looking must not make a database
             return [Finding("note", "no run has been kept yet; crew serve makes the database")]
-        store = await open_store(url, folder)
+        store = await open_store(url, folder, upgrades=False)
     except CrewError as error:
         return [Finding("error", str(error))]
     try:

@@ -34,7 +34,7 @@ async def local_client(folder: Path) -> AsyncIterator[CrewClient]:
     """Open the store of a folder, and answer requests with it; no run is played."""
     settings = replace(ServerSettings.read(os.environ, "127.0.0.1", 0), tokens=_OwnToken())
     crew = load(folder, None, asks=False)
-    services = Services.of(crew, await opened_database(crew, settings, folder))
+    services = Services.of(crew, await opened_database(crew, settings, folder, upgrades=False))
     app = build_app([*routes_of(OPERATIONS)], services, settings, {})
     async with app.router.lifespan_context(app):
         transport = httpx2.ASGITransport(app, client=(LOCAL, 0))

@@ -31,7 +31,7 @@ def roll_back_folder(folder: Path, reference: str, why: str) -> list[str]:
 
 async def _roll_back(folder: Path, reference: str, loading: Loading) -> list[str]:
     url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
-    store = await open_store(url, folder)
+    store = await open_store(url, folder, upgrades=False)
     try:
         found = await store.revisions.find(reference)
         if len(found) != 1:

@@ -64,6 +64,10 @@ async def ready(request: Request) -> Response:
         except TimeoutError:
             detail = "the queue does not answer"
             return _not_ready({"status": "store failing", "detail": detail})
+        except StoreError as error:
+            log.warning("not ready: %s", error)
+            detail = "the queue cannot be used; the log says why"
+            return _not_ready({"status": "store failing", "detail": detail})
     return JsonResponse(document)
 
 
@@ -81,6 +85,7 @@ async def metrics(request: Request) -> Response:
     numbers.set_embeddings(recipe.embedding_counts)
     numbers.set_mcp(runs.crew.recipe.servers.statuses)
     # what cannot be asked keeps its last value: a database that is away must not hide the rest
+    numbers.is_away = True
     with contextlib.suppress(StoreError, TimeoutError):
         async with asyncio.timeout(ASK_SECONDS):
             numbers.set_chores(await runs.store.chores.counts())
@@ -92,6 +97,7 @@ async def metrics(request: Request) -> Response:
                 workers, waiting = await runs.queue.counts()
                 numbers.set_workers(workers)
             numbers.waiting.set(waiting)
+        numbers.is_away = False
     if parse_parameters(request)["format"] == "json":
         return JsonResponse(numbers.as_json())
     return Response(generate_latest(numbers.registry), media_type=CONTENT_TYPE_LATEST)

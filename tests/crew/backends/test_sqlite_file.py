@@ -131,7 +131,7 @@ def open_new_files(folder: Path, together: threading.Barrier) -> None:
     for number in range(100):
         together.wait(60)
         connection = sqlite3.connect(folder / f"{number}.db", isolation_level=None)
-        prepare(connection, folder)
+        prepare(connection, folder, upgrades=True)
         connection.close()
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from crew.runs.upkeep.by_hand import (
 )
 from crew.runs.upkeep.due import due_schedules
 from tests.crew.runs.test_schedules import EVERY_TEN, Site, minutes
+from tools.clock import rfc3339
 
 ENTRY = AuditEntry("", "start", "ann", "here")
 
@@ -138,3 +141,20 @@ async def test_who_has_paused_it_can_be_forgotten(tmp_path: Path):
         shown = {one["name"]: one["paused"] for one in await due_schedules(runs.store, runs.crew)}
         assert (shown["often"]["by"], shown["other"]["by"]) == ("", "bob")
         assert shown["often"]["at"]
+
+
+async def test_a_clock_that_was_ahead(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """Has moved a schedule's last time into the future; it goes on from now, and the log says so."""
+    site = Site(tmp_path)
+    crew, key = site.crew({"often": EVERY_TEN}), key_of("test-crew", "often")
+    async with site.up(crew):
+        await site.clock.sleep(12 * 60)
+    state, version = (await site.store.schedules.states())[key]
+    ahead = rfc3339(site.clock.now() + timedelta(hours=2))
+    assert await site.store.schedules.move(key, replace(state, due_at=ahead), version)
+    async with site.up(crew, processes=2):
+        await site.clock.sleep(20 * 60)
+    assert minutes(await site.runs()) == [10, 20, 30]
+    told = [one.getMessage() for one in caplog.records if "goes on from now" in one.getMessage()]
+    assert len(told) == 1
+    assert ahead in told[0]

@@ -47,6 +47,12 @@ def test_a_folder_from_disk_to_search(tmp_path: Path):
     assert (removed.returncode, removed.stdout) == (0, "")
     gone = crew("documents", folder, "search", "tea", "-c", "uploads", *place)
     assert "no passage has these words" in gone.stderr
+    assert "uploads, tea.txt" in crew("audit", folder).stdout
+    assert crew("forget", folder, "--user", "ann").returncode == 0
+    assert "tea.txt" not in crew("audit", folder).stdout
+    kept = [one.read_bytes() for one in (folder / ".crew").rglob("*") if one.is_file()]
+    assert kept
+    assert not any(b"tea.txt" in one for one in kept)
 
 
 def test_mistakes(tmp_path: Path):

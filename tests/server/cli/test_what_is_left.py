@@ -1,6 +1,8 @@
 """What commands leave: of an erased user, half a price, files that lead elsewhere, words twice."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +99,20 @@ def test_a_time_that_is_none(tmp_path: Path):
     ended = crew("delete", folder, "--before", "tomorrow", "--yes")
     assert ended.returncode == 2
     assert "--before: write a time like 2026-01-31T09:30:00Z" in " ".join(ended.stderr.split())
+
+
+LOOKING = ("runs", "inbox", "costs", "why", "audit", "budgets", "doctor", "schedules")
+
+
+@pytest.mark.parametrize("command", LOOKING)
+def test_who_looks_brings_no_database_up_to_date(command: str, tmp_path: Path):
+    """Processes of the older version may be at work with it, and could not start again."""
+    folder = crew_with(tmp_path, PRICES)
+    assert crew("run", folder, "hello").returncode == 0
+    with closing(sqlite3.connect(folder / ".crew" / "crew.db")) as kept:
+        (newest,) = kept.execute("PRAGMA user_version").fetchone()
+        kept.execute(f"PRAGMA user_version = {newest - 1}")
+        ended = crew(command, folder)
+        assert ended.returncode != 0
+        assert f"is of version {newest - 1}, older than" in ended.stdout + ended.stderr
+        assert kept.execute("PRAGMA user_version").fetchone() == (newest - 1,)

@@ -6,6 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.crew.costs.test_budgets import PRICES, SAY, WRITER
 from tests.support.crews import write_crew
 from tests.support.forked import crew
@@ -106,6 +108,27 @@ def test_signals_that_nearly_were_there(tmp_path: Path):
     beyond = crew("why", tmp_path, "last", "999")
     assert beyond.returncode != 0
     assert "event 999" in beyond.stderr
+
+
+@pytest.mark.parametrize(
+    ("rule", "tools"),
+    [
+        ({"say": "", "fail": "refused"}, {}),
+        ({"calls": [{"tool": "pay", "arguments": {}}]}, {"requires_approval": True}),
+    ],
+)
+def test_a_way_that_was_not_reached(rule: dict[str, Any], tools: dict[str, Any], tmp_path: Path):
+    """Of a run that failed before its answer, or waits for a decision."""
+    agents = {"desk": {"tools": ["pay"]}, "hr": {"is_terminal": True}}
+    pay = {"kind": "python", "function": "acts.py:pay", **tools}
+    routing = {"defaults": {"desk": "hr"}}
+    write_crew(tmp_path, agents, [{"agent": "desk", **rule}], {"pay": pay}, routing=routing)
+    (tmp_path / "acts.py").write_text('def pay() -> str:\n    """Pay."""\n    return "paid"\n')
+    crew("run", tmp_path, "help")
+    (missed,) = steps_of(tmp_path, "last", "--not", "hr")
+    (way,) = [one for one in missed["decided"] if one["rule"] == "→ hr"]
+    assert not way["applied"]
+    assert way["source"] == line_of(tmp_path, "desk: hr")
 
 
 def test_signals_that_nearly_were_there_beside_one_that_was(tmp_path: Path):

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from crew.backends.memory import MemoryStore
 from crew.crew import Crew
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
-from crew.journal.records.remembered.core import CoreVersion
+from crew.journal.records.remembered.core import CoreVersion, user_in
 from crew.journal.records.remembered.recall import RecallItem
 from crew.journal.store import RunStore
 from crew.memory.core import CoreRule, block_text
@@ -164,7 +164,8 @@ async def _delete(store: RunStore, owner: str, conversation_id: str) -> None:
                 run_id = known.busy if known is not None else None
                 fail(f"its run is at work or paused; end it first: crew cancel {run_id}")
             case "deleted":
-                await record_action(store, "delete", None, f"conversation {conversation_id}")
+                detail = f"conversation {conversation_id}"
+                await record_action(store, "delete", None, detail, user_in(owner))
     finally:
         await store.aclose()
 
