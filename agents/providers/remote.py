@@ -216,7 +216,7 @@ class RemoteModel:
         """Read events of a stream; whether nothing of the answer comes behind them."""
         for data in events:
             if data[:1] not in (b"{", b"[") and data not in DONE:
-                # a sign of life, or words: of a proxy, where nothing else comes
+                # a comment that keeps the stream open, or words where no answer comes
                 reader.note_words(data)
                 continue
             if data in DONE:

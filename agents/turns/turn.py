@@ -68,8 +68,6 @@ from tools.schemas.shown import UnshownError, read_shown
 # a request that is too long for its model is made again so often, with this part of it
 OVERFLOW_TRIES = 2
 OVERFLOW_PART = 0.75
-# of what stands for a run's oldest messages
-MAX_COMPACTED_TOKENS = 1000
 
 
 @dataclass(frozen=True, slots=True)

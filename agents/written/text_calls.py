@@ -111,7 +111,7 @@ class Reader:
         """Read the arguments of a call up to its closing bracket; `({...})` has all of them.
 
         Raises:
-            Unreadable: they cannot be read.
+            UnreadableCall: they cannot be read.
         """
         start = self.at
         if self._space() == "{" and len(properties) != 1:
@@ -125,13 +125,13 @@ class Reader:
         return self.arguments(properties)
 
     def object(self) -> dict[str, Any]:
-        """Read an object, with either kind of quotes; raises Unreadable."""
+        """Read an object, with either kind of quotes; raises UnreadableCall."""
         if not self._take("{"):
             raise UnreadableCall("expected an object")
         return self._object(0)
 
     def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the arguments of a call, positional ones too; raises Unreadable."""
+        """Read the arguments of a call, positional ones too; raises UnreadableCall."""
         parameters = list(properties)
         out: dict[str, Any] = {}
         position = 0

@@ -11,6 +11,7 @@ from crew.routing.signals import Signal
 from server.authoring.folders import CrewView
 from server.authoring.places import token_of
 from server.authoring.shapes import file_kind
+from tools.text.folding import fold
 
 NameKind = Literal["agent", "group", "signal", "tool", "provider", "model"]
 # stands for what a case gives
@@ -242,11 +243,19 @@ def _signals_in_texts(view: CrewView, documents: Mapping[str, Document]) -> Iter
     """Yield signals where prompts, scripts and rehearsals say them."""
     crew = view.checked.files.crew
     rules = crew.routing.signals.values() if crew is not None else ()
-    signals = {one.signal for found in rules for one in found}
+    # most texts have few of the signals: whether one may be there is known soon
+    signals = {one.signal: _bare(one.signal) for found in rules for one in found}
     for file, document in documents.items():
         if file_kind(file) in ("agent", "script", "rehearsal"):
-            for signal in signals:
-                yield from signal_places(document, file, signal)
+            text = _bare(document.text)
+            for signal, bare in signals.items():
+                if bare in text:
+                    yield from signal_places(document, file, signal)
+
+
+def _bare(text: str) -> str:
+    """Return a text without case and white space, of which signals may have more or less."""
+    return "".join(fold(text).split())
 
 
 def signal_places(document: Document, file: str, signal: str) -> Iterator[Named]:

@@ -91,10 +91,10 @@ def _signal(view: CrewView, named: Named, new: str) -> Renaming:
             where = f"{file}:{place.line}"
             raise RenameRefused(f"{where} says {new} already, and would mean this one then")
     edits = []
+    lines = {file: document.text.splitlines() for file, document in view.documents.items()}
     for one in references(view, named):
         edit = _edit(one, new)
-        document = view.documents[one.file]
-        line = document.text.splitlines()[one.line - 1]
+        line = lines[one.file][one.line - 1]
         before = line[one.column - 2 : one.column - 1]
         if one.is_made and before not in ("'", '"') and QUOTED.search(new):
             edit = _edit(one, f'"{new}"')

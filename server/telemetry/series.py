@@ -217,7 +217,7 @@ class Series:
         )
         self.schedules = counter(
             "crew_schedules",
-            "Times of `schedules`: started, skipped (its run had not ended), missed.",
+            "Times of `schedules`: started, skipped (its run had not ended), missed, paused.",
             "schedule",
             "outcome",
         )

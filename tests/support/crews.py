@@ -64,7 +64,11 @@ def copy_example(name: str, folder: Path) -> Path:
 
 def write_yaml(path: Path, data: Mapping[str, Any]) -> None:
     """Write a file of YAML, its keys in their order."""
-    text = yaml.dump(dict(data), Dumper=DUMPER, allow_unicode=True, sort_keys=False)
+    keys: dict[str, Any] = {"allow_unicode": True, "sort_keys": False}
+    text = yaml.dump(dict(data), Dumper=DUMPER, **keys)
+    if "\\U" in text:
+        # that of C writes an emoji as an escape
+        text = yaml.dump(dict(data), Dumper=yaml.SafeDumper, **keys)
     path.write_text(text, encoding="utf-8")
 
 

@@ -143,7 +143,7 @@ class ToolGuard:
     async def turn(self, seconds: float) -> AsyncIterator[AdmittedCall]:
         """Wait for a place and a turn, at most so long; the place is kept as long as the block.
 
-        `Turn.end` must be called in it.
+        `AdmittedCall.end` must be called in it.
 
         Raises:
             RefusedError: there is none in time, or the breaker is open.

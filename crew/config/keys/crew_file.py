@@ -23,8 +23,6 @@ from crew.journal.records.rows import NoticeKind
 from tools.config import ToolConfigs
 from tools.schemas.yaml_shape import Name, Shape
 
-VERSIONS = ("1.0",)
-
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 

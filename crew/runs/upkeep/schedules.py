@@ -32,7 +32,7 @@ AHEAD = timedelta(seconds=120)
 # of a schedule that are looked at in one turn: after a year away there are many
 MAX_TIMES = 5_000
 
-# of a schedule, what came of so many of its times: started, skipped, missed
+# of a schedule, what came of so many of its times: started, skipped, missed, paused
 Count = Callable[[str, str, int], None]
 
 

@@ -24,7 +24,6 @@ from server.http.operations import (
     ApiOperation,
 )
 
-PROBLEM = "application/problem+json"
 # what every guarded address may answer
 GUARDED = (400, 401, 403, 421, 429)
 # of the parts of a path: an id unless it is said

@@ -117,7 +117,7 @@ class SpanFold:
             case "tool_start":
                 self._start_tool(event)
             case "tool_result":
-                return [*self._end_tool(self._workflow, event)]
+                return [*self._end_tool(event)]
             case "handoff":
                 return [*self._end_agents(event, group="", task="", call="")]
             case "parallel_end":
@@ -230,7 +230,7 @@ class SpanFold:
             tool.attributes[names.TOOL_ARGUMENTS] = arguments
         self._tools[key] = tool, data["call_id"]
 
-    def _end_tool(self, workflow: Span, event: RunEvent) -> Iterator[Span]:
+    def _end_tool(self, event: RunEvent) -> Iterator[Span]:
         data = event.metadata
         yield from self._end_agents(event, call=data["call_id"])
         # a call that was never made has a result too

@@ -43,8 +43,24 @@ def test_a_large_crew_can_be_read(browser: Browser, tmp_path: Path, screen: dict
         page.goto(f"{server.url}/crew")
         expect(page.locator(".graph .node")).to_have_count(31)
         assert page.evaluate(LETTER_HEIGHT) >= 9
-        # the same in words
+        # the same in words, each an arrow
         expect(page.locator(".graph li")).to_have_count(58)
+        expect(page.locator(".graph path.way")).to_have_count(58)
+
+
+def test_long_names_fit_on_every_page(browser: Browser, tmp_path: Path):
+    """They are cut in the graph, and wrap elsewhere: no page scrolls sideways."""
+    name = "N" * 200
+    agents = {"a": {"name": name}, "b": {"is_terminal": True, "name": name}}
+    folder = write_crew(tmp_path, agents, [{"agent": "a", "say": "x"}, {"say": "done"}])
+    with serving(folder) as server, opened_page(browser, **PHONE) as page:
+        for path in ("/", "/inbox", "/crew"):
+            page.goto(f"{server.url}{path}")
+            expect(page.locator("main")).to_contain_text("N" if path != "/inbox" else "")
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= PHONE["viewport"]["width"], path
+        box = page.locator(".graph .node rect").first.evaluate("one => one.getBBox().width")
+        assert box < 400
 
 
 def test_of_a_very_large_crew_the_way_is_shown(browser: Browser, tmp_path: Path):

@@ -273,7 +273,7 @@ class Servers:
         arguments: dict[str, Any],
         context: ToolContext,
     ) -> str:
-        """Call a tool. See `Server.call`."""
+        """Call a tool. See `SharedServer.call`."""
         return await SERVER_LOOP.do(self._call(lease, definition, arguments, context))
 
     def end(self, lease: Lease) -> None:
