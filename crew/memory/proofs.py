@@ -33,7 +33,7 @@ LEADING, THOUSANDS = re.compile(r"(?:^|\D)\d{1,3}$"), re.compile(r"\d{3}(?!\d)")
 PASTED = 200
 # whatever is that long has a block of half its length whole
 BLOCK = PASTED // 2
-# what quotes or lists a line, and what stands out in it: whoever copies a page has it otherwise
+# what quotes or lists a line, and what stands out in it: a copy of a page has it otherwise
 MARKS = re.compile(
     r"^[^\S\n]*(?:(?:>+|[-*+\u2022\u2023\u25e6\u25aa\u00b7]|\d{1,3}[.)]|#{1,6})(?=[^\S\n]|>)[^\S\n]*|>+)+"
     r"|\*\*|__|(?<=\s)\|(?=\s)|^\||\|$|[^\S\n]?\[\d{1,3}\](?!\w)",

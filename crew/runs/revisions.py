@@ -51,8 +51,7 @@ class Revisions:
         if (loading := self._loading) is not None:
             self._loading = None
             try:
-                now = rfc3339(self.store.now())
-                programs = await asyncio.to_thread(program_digests, crew.sources)
+                now, programs = rfc3339(self.store.now()), program_digests(crew.sources)
                 load = Load(0, crew.revision, now, loading, len(crew.warnings), programs)
                 await self.store.revisions.note(load)
             except BaseException:

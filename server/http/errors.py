@@ -189,8 +189,7 @@ def _first_error(error: ConfigurationError) -> str:
 async def _answer_store_error(request: Request, error: Exception) -> Response:
     detail = str(error)
     if isinstance(error, StoreUnavailable):
-        log.warning("%s %s: %s", request.method, request.url.path, detail)
-        # a client need not know where the database is
+        log.warning("the store cannot be used: %s", error)
         detail = "the store cannot be used for now; try again"
     return ProblemResponse(HttpProblem(503, detail, headers=RETRY_AFTER))
 

@@ -316,8 +316,11 @@ def _symbol(element: Any) -> str:
         code = int(element.get(f"{W}char", ""), 16)
     except ValueError:
         return ""
-    known = SYMBOLS.get(font, {}).get(code - PRIVATE if code >= PRIVATE else code)
-    return known or (chr(code) if 0x20 < code < 0xD800 else "")
+    if code >= PRIVATE:
+        return SYMBOLS.get(font, {}).get(code - PRIVATE, "")
+    if (known := SYMBOLS.get(font, {}).get(code)) is not None:
+        return known
+    return chr(code) if 0x20 < code < 0xD800 else ""
 
 
 def _bracketed(text: str) -> str:
