@@ -21,7 +21,7 @@ MAX_DEPTH = 32
 KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
 FENCE = re.compile(r"\s*```\w*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 # a template's mark that has slipped in behind the arguments
-SLIPPED = re.compile(r"\s*(?:<\|[^<>|]{1,40}\|>|</s>|</tool_call>)\s*\Z")
+SLIPPED = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|</tool_call>)\s*\Z")
 
 
 def _refuse_constant(name: str) -> None:

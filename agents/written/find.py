@@ -7,7 +7,8 @@ start of a line, outside code, and a call without marks is the whole answer.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from agents.written.call_names import own_name
 from agents.written.forms import (
@@ -55,8 +56,6 @@ KEYED_CALL = re.compile(
     r"</arg_key>\s*<arg_value>(?:(?!<arg_value>).)*?</arg_value>\s*)+)",
     re.DOTALL,
 )
-# MiniMax M3: a mark for each argument
-ARGUMENT = re.compile(r"<([A-Za-z_]\w{0,63})>(.*?)</\1>", re.DOTALL)
 # DeepSeek, Kimi: a name, a mark, arguments
 DEEPSEEK = re.compile(
     r"<｜tool▁call▁begin｜>(?P<head>[^<]{0,200})<｜tool▁sep｜>(?P<body>.*?)(?:<｜tool▁call▁end｜>|\Z)",
@@ -89,7 +88,7 @@ NAME_ABOVE = re.compile(
     re.DOTALL,
 )
 # a mark of a template that has slipped in behind a call, or begins a region
-SLIPPED = re.compile(r"\s*(?:<\|[a-z_]{1,20}\|>|</tool_call>)\s*\Z")
+SLIPPED = re.compile(r"(?:<\|[a-z_]{1,20}\|>|</tool_call>)\s*\Z")
 PLUGIN = re.compile(r"\s*<\|plugin\|>")
 # what every call has
 BEGINNING = re.compile(r"[{\[<(]")
@@ -171,7 +170,8 @@ def _in_region(region: str, tools: Tools) -> Iterator[WrittenCall]:
             values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
             yield WrittenCall(name, values, region)
         return
-    region = PLUGIN.sub("", region, count=1)
+    if (plugin := PLUGIN.match(region)) is not None:
+        region = region[plugin.end() :]
     if (above := NAME_ABOVE.fullmatch(region)) is not None and own_name(above["head"], tools):
         yield from _headed(above["head"], above["body"], tools)
         return
@@ -202,13 +202,20 @@ def _named(found: re.Match[str], tools: Tools) -> Iterator[WrittenCall]:
         return
     body = found["body"].strip()
     pairs = PARAMETER.findall(body)
-    if not pairs and tools[name].keys() & {key for key, _ in ARGUMENT.findall(body)}:
-        pairs = ARGUMENT.findall(body)
-    if pairs:
+    if pairs := pairs or list(_argument_marks(body, tools[name])):
         values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
         yield WrittenCall(name, values, found[0])
     else:
         yield with_arguments(name, body, found[0])
+
+
+def _argument_marks(body: str, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield arguments that have marks of their own names, as MiniMax M3 writes them."""
+    for name in properties:
+        _, opened, rest = body.partition(f"<{name}>")
+        value, closed, _ = rest.partition(f"</{name}>")
+        if opened and closed:
+            yield name, value
 
 
 def _headed(head: str, body: str, tools: Tools) -> Iterator[WrittenCall]:

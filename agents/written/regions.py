@@ -45,7 +45,7 @@ REGIONS = (
 )
 # marks that no prose has may stand behind other text
 SPECIAL = ("<|", "<｜", "[TOOL_CALLS]", "<start_function_call>")
-FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+FENCED = re.compile(r"\s*(`{3,40}|~{3,40})[ \t]*([\w+-]*)[^\n]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 MARK_BEFORE = re.compile(r"(?:<[^<>\s][^<>\n]*>|\[/?[A-Z_]+\])\s*\Z")
 
 

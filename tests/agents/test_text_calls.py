@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.written.find import find_written_calls
 from agents.written.text_calls import find_calls
 from tools.calls import ToolCall
 
@@ -147,3 +148,14 @@ def test_long_texts_are_read_at_once(piece: str):
     """Half a million characters of beginnings: what is quadratic would take minutes."""
     text = piece * (500_000 // len(piece))
     assert all(call.tool == "Ping" for call in found_calls(text))
+
+
+@pytest.mark.parametrize("mark", ["<function=add>", "<tool_call>", ""])
+@pytest.mark.parametrize(
+    "piece", ["`", "```\n", "<a>", "{ ", "<tool_call>add<arg_key>", "<function=add>", " ", "[ ["]
+)
+def test_long_texts_with_marks_are_read_at_once(piece: str, mark: str):
+    """A model that repeats itself holds nothing up: what is quadratic would take minutes."""
+    text = f"{mark}{piece * (1_000_000 // len(piece))}x"
+    found = find_written_calls(text, {"add": {"a": {"type": "integer"}}})
+    assert all(one.call.tool == "add" for one in found)
