@@ -44,6 +44,10 @@ async def _keep(name: str, work: Work, clock: Clock) -> None:
         try:
             await work()
         except Exception:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                # what it meets while it ends
+                raise
             log.exception("%s has failed; it begins again in %g s", name, AGAIN_SECONDS)
             await clock.sleep(AGAIN_SECONDS)
         else:

@@ -95,7 +95,7 @@ async def refusal_of(response: aiohttp.ClientResponse) -> Refusal:
     """Return what an answer says that is none; it is read to its end."""
     text = (await read_whole(response)).decode(errors="replace")
     words = words_of(text, response.reason or "")
-    wait = wait_in_headers(response.headers, time.time())
+    wait = wait_in_headers(response.headers, time.time(), response.status)
     if wait is None and response.status in WAITING:
         wait = wait_in_words(text)
     return Refusal(response.status, words, text, wait, is_html=bool(IS_HTML.match(text)))

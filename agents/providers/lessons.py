@@ -121,8 +121,8 @@ def _effort(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     given = body.get("reasoning_effort")
     if not isinstance(given, str) or "reasoning_effort" in quirks.leave_out:
         return None
-    of_value = rf"invalid value: ['\"`]?{re.escape(given)}\b|['\"`]{re.escape(given)}['\"`]"
-    of_value += r"[^\n]{0,80}not supported|reasoning_effort\b.{0,200}?input should be"
+    supported = r"[^\n]{0,20}supported values are[^\n]*'(?:none|medium)'"
+    of_value = rf"invalid value: '{given}'{supported}|reasoning_effort\b.{{0,200}}?input should be"
     if NO_EFFORT.search(text) or re.search(of_value, text, re.IGNORECASE | re.DOTALL):
         text = f"does not take reasoning_effort: {given}: it is left out"
         return _without(quirks, "reasoning_effort", text)

@@ -68,8 +68,8 @@ NO_CALLS = re.compile(
 # of how much it may think beside tools: such words are no sign that it has no calls
 ABOUT_ONE_CALL = re.compile(
     r"schema|function ['\"`]|function_declarations|\btools?(?:\[\d+\]|\.\d+)"
-    r"|(?:pars\w*|generat\w*|failed to call|malformed|unexpected end|invalid)\b[^\n]{0,60}"
+    r"|(?:pars\w*|failed to call|malformed|unexpected end)\b[^\n]{0,60}"
     r"\b(?:tool|function)[ _]?calls?\b|unexpected end of json|unexpected role '?tool'? after"
-    r"|tools=['\"`]? param|reasoning_effort",
+    r"|tools=['\"`]? param|with reasoning_effort",
     re.IGNORECASE,
 )

@@ -211,6 +211,9 @@ def _named(found: re.Match[str], tools: Tools) -> Iterator[WrittenCall]:
 
 def _argument_marks(body: str, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield arguments that have marks of their own names, as MiniMax M3 writes them."""
+    if body.startswith("{"):
+        # such marks in a text of JSON are that text's
+        return
     for name in properties:
         _, opened, rest = body.partition(f"<{name}>")
         value, closed, _ = rest.partition(f"</{name}>")

@@ -220,5 +220,5 @@ def masked_answer(answer: Answer, secrets: Secrets) -> Answer:
         )
         for one in answer.decisions
     )
-    words, text, result = (mask(one) for one in (answer.words, answer.text, answer.result))
-    return replace(answer, words=words, text=text, result=result, decisions=decisions)
+    heard, text, result = (mask(one) for one in (answer.heard, answer.text, answer.result))
+    return replace(answer, heard=heard, text=text, result=result, decisions=decisions)

@@ -156,8 +156,8 @@ class Answer:
     attachments: tuple[Attachment, ...] = ()
     # who gives it may raise budgets
     may_spend: bool = True
-    # said by a client that has only words, and read as these decisions
-    words: str = ""
+    # what a client that has only words has said, which was read as these decisions
+    heard: str = ""
 
     @property
     def says_something(self) -> bool:

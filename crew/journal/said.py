@@ -22,15 +22,15 @@ class Said:
     # what the person has sent with it
     attached: tuple[Attachment, ...] = ()
     # a question about calls, or a decision on them that is not in words
-    decides: bool = False
+    is_decision: bool = False
     # what a client has said that was read as that decision
-    words: str = ""
+    heard: str = ""
 
 
 def asked(event: Paused, answer: str) -> Said:
     """Return what a pause asks: the agent's last answer, or the question about calls."""
     text = answer if event.question is None else question_text(event.question)
-    return Said(text, event.agent_id, event.agent, decides=event.question is not None)
+    return Said(text, event.agent_id, event.agent, is_decision=event.question is not None)
 
 
 def answered(answer: Answer) -> Said:
@@ -41,7 +41,7 @@ def answered(answer: Answer) -> Said:
         return Said(words, attached=answer.attachments)
     each = {one.decision for one in answer.decisions}
     text = each.pop() if len(each) == 1 else answer.decides
-    return Said(text, attached=answer.attachments, decides=True, words=answer.words)
+    return Said(text, attached=answer.attachments, is_decision=True, heard=answer.heard)
 
 
 def parts_in_words(said: Sequence[Said]) -> list[Said]:
@@ -49,18 +49,19 @@ def parts_in_words(said: Sequence[Said]) -> list[Said]:
     return [
         one
         for one, answer in zip_longest(said, said[1:])
-        if not one.decides or (one.agent_id and answer is not None and not answer.decides)
+        if not one.is_decision or (one.agent_id and answer is not None and not answer.is_decision)
     ]
 
 
 def words_of_person(query: str, said: Iterable[Said]) -> tuple[str, ...]:
     """Return what a person has said; a decision is not in words."""
-    return (query, *(one.text for one in said if not one.agent_id and not one.decides))
+    return (query, *(one.text for one in said if not one.agent_id and not one.is_decision))
 
 
 def heard_of_person(query: str, said: Iterable[Said]) -> tuple[str, ...]:
     """Return all that a person's client has said, also what was read as a decision."""
-    return (query, *(one.words or one.text for one in said if not one.agent_id))
+    answers = (one for one in said if not one.agent_id)
+    return (query, *(one.heard or one.text for one in answers if one.heard or not one.is_decision))
 
 
 def attached_by_person(query: Query, said: Iterable[Said]) -> list[Attachment]:

@@ -35,10 +35,11 @@ PASTED = 200
 BLOCK = PASTED // 2
 # what quotes or lists a line, and what stands out in it: a copy of a page has it otherwise
 MARKS = re.compile(
-    r"^[^\S\n]*(?:(?:>+|[-*+\u2022\u2023\u25e6\u25aa\u00b7]|\d{1,3}[.)]|#{1,6})(?=[^\S\n]|>)[^\S\n]*|>+)+"
+    r"^[^\S\n]*(?:(?:>+|[*\u2022\u2023\u25e6\u25aa\u00b7]|[-+](?![^\S\n]*\d)|#{1,6})(?=[^\S\n]|>)[^\S\n]*|>+)+"
     r"|\*\*|__|(?<=\s)\|(?=\s)|^\||\|$|[^\S\n]?\[\d{1,3}\](?!\w)",
     re.MULTILINE,
 )
+NUMBERED = re.compile(r"[^\S\n]{0,20}(\d{1,3})[.)][^\S\n]+", re.ASCII)
 # may be left out at the end of a whole text
 END_SIGNS = " .!\u3002\uff01\u2026"
 # of the same block in sources
@@ -152,12 +153,29 @@ def _alike(most: int, is_alike: Callable[[int], bool]) -> int:
 
 def _plain(text: str) -> str:
     # passages of documents are shown so, line by line
-    text = MARKS.sub("", text).translate(SIGNS)
+    text = MARKS.sub("", _unnumbered(text)).translate(SIGNS)
     text = unicodedata.normalize("NFKC", text).translate(SIGNS).casefold()
     if not text.isascii():
         # what has no width joins or parts nothing; the Turkish capital letter is an i with a dot
         text = FORMAT.sub("", text).replace("i\u0307", "i")
     return " ".join(text.split())
+
+
+def _unnumbered(text: str) -> str:
+    """Return a text without the numbers of its lists: lines that are counted one by one."""
+    if "\n" not in text:
+        return text
+    lines = text.split("\n")
+    found = [NUMBERED.match(line) for line in lines]
+    numbers = [int(one[1]) if one is not None else None for one in found]
+    for place, (one, number) in enumerate(zip(found, numbers, strict=True)):
+        if one is None or number is None:
+            continue
+        beside = numbers[max(0, place - 1) : place + 2]
+        # a line that begins with a date, or an amount, is none of a list
+        if number - 1 in beside or number + 1 in beside:
+            lines[place] = lines[place][one.end() :]
+    return "\n".join(lines)
 
 
 def _is_long(text: str) -> bool:

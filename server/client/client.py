@@ -15,7 +15,7 @@ import httpx2
 from crew.journal.wire import RunEvent
 from server.client.errors import ClientError
 from server.client.waiting import Backoff, Waits
-from tools.limits.waits import wait_in_headers
+from tools.limits.waits import parse_retry_after
 from tools.text.server_words import MAX_WORDS, words_of
 
 API = "/api/crew"
@@ -318,7 +318,7 @@ class CrewClient:
         detail = document.get("detail")
         words = detail if isinstance(detail, str) else ""
         words = (words or words_of(response.text, response.reason_phrase))[:MAX_WORDS]
-        if (after := wait_in_headers(response.headers, time.time())) is not None:
+        if after := parse_retry_after(response.headers.get("retry-after", ""), time.time()):
             document["retry_after"] = after
         request_id = response.headers.get("x-request-id", "")
         raise ClientError(words, response.status_code, request_id=request_id, document=document)

@@ -1,5 +1,6 @@
 """A door: another protocol by which clients reach the crew, on addresses of its own."""
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ class Door:
     open_paths: frozenset[str] = frozenset()
     # headers that its clients send besides, where they run in pages of other sites
     headers: tuple[str, ...] = ()
+    # addresses at which a POST may start a run; of one that does other things as well, None says
+    # nothing
+    starts: re.Pattern[str] | None = None
     # what it does for as long as the application serves; None: nothing
     run: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None
 

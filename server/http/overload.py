@@ -34,8 +34,6 @@ FEW = 8
 # by any method, or by POST alone
 STARTS = frozenset({"/api/crew/run", "/api/crew/stream"})
 POSTS = re.compile(r"/api/crew/(?:runs|hooks/[^/]+|runs/[^/]+/(?:fork|retry)|schedules/[^/]+/run)")
-# how the addresses of doors end that cancel a run
-CANCELS = ("/cancel", ":cancel")
 RETRY_AFTER = {"Retry-After": "1"}
 DETAIL = "this server has as many runs as it can carry; try again in a moment"
 # what was refused is told once for so many seconds of quiet
@@ -136,8 +134,8 @@ class Admission:
             return False
         if POSTS.fullmatch(path) is not None:
             return True
-        # a door's body would say more, and is not read yet
-        return not path.endswith(CANCELS) and any(door.has(path) for door in self.doors)
+        starts = (door.starts for door in self.doors if door.starts is not None)
+        return any(one.fullmatch(path) for one in starts)
 
 
 def _comes_back(scope: Scope) -> bool:

@@ -160,7 +160,7 @@ def _shown_part(one: Said) -> dict[str, Any]:
         "text": one.text,
         "agent_id": one.agent_id or None,
         "agent": one.agent or None,
-        **({"decides": True} if one.decides else {}),
+        **({"decision": True} if one.is_decision else {}),
         **describe_attached(one.attached),
     }
 

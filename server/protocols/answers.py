@@ -9,7 +9,6 @@ from starlette.requests import Request
 from crew.journal.query import Answer, text_error
 from crew.journal.records.conversations import Exchange
 from crew.journal.records.rows import IdempotencyRecord
-from crew.journal.said import heard_of_person
 from crew.journal.wire import RunEvent
 from crew.runs.errors import AlreadyStarted, UnknownConversation, UnknownRun
 from server.http.callers.rights import caller_of, own_run, user_of
@@ -99,8 +98,7 @@ async def require_new_words(
     if row.conversation_id:
         place = row.user_id, row.conversation_id
         found = await runs.conversations.exchanges(*place, row.exchange - 1)
-    said = next((one.said for one in found if one.run_id == run_id), ())
-    heard = heard_of_person(row.query, said)
+    heard = next((one.heard_of_person for one in found if one.run_id == run_id), (row.query,))
     # in its history they stand before the question that it has seen
     if last != heard[-1] or last in before:
         return
@@ -132,7 +130,7 @@ async def answer_to(
     is_yes = AGAIN.get(said, said in YES)
     reason = "" if is_yes else text
     replies = [CallReply(one, is_yes, reason=reason) for one in questions]
-    answer = replace(answer_with(replies, caller, deltas=deltas), words=text)
+    answer = replace(answer_with(replies, caller, deltas=deltas), heard=text)
     return resume_with(request, run_id, answer)
 
 

@@ -44,7 +44,7 @@ def has_gone_back(
         return False
     if said.count(newest.query) >= queries.count(newest.query):
         return False
-    return len(said) < sum(len(one.words_of_person) for one in exchanges)
+    return len(said) < sum(len(one.heard_of_person) for one in exchanges)
 
 
 def shared_exchanges(queries: Sequence[str], said: Sequence[str]) -> int:

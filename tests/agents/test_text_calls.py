@@ -159,3 +159,11 @@ def test_long_texts_with_marks_are_read_at_once(piece: str, mark: str):
     text = f"{mark}{piece * (1_000_000 // len(piece))}x"
     found = find_written_calls(text, {"add": {"a": {"type": "integer"}}})
     assert all(one.call.tool == "add" for one in found)
+
+
+def test_marks_within_json_are_its_texts():
+    """Of an argument that is a page."""
+    body = '{"title": "A", "html": "<title>x</title>"}'
+    tools = {"write": {"title": {"type": "string"}, "html": {"type": "string"}}}
+    (found,) = find_written_calls(f'<invoke name="write">{body}</invoke>', tools)
+    assert found.call.arguments == json.loads(body)

@@ -59,6 +59,7 @@ CALLS = [
     'I add.]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="add">]<]minimax[>[<a>40]<]minimax[>['
     "</a>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
     '[TOOL_REQUEST]\n{"name": "add", "arguments": {"a": 40}}\n[END_TOOL_REQUEST]',
+    '<invoke name="add">{"a": 40}</invoke>',
     '<function=add{"a": 40}</function>',
     '<tool_call name="add">{"a": 40}</tool_call>',
     '{"name": "add", "arguments": {"a": 40}}\n</tool_call>',

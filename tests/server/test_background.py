@@ -33,3 +33,22 @@ async def test_what_fails_begins_again(caplog: pytest.LogCaptureFixture):
         assert ended.is_set()
     assert [round(one - begun[0]) for one in begun] == [0, AGAIN_SECONDS]
     assert "backups has failed; it begins again" in caplog.text
+
+
+async def test_what_fails_while_it_ends_does_not_begin_again():
+    """A server that stops waits for nothing else."""
+    begun = 0
+    async with moving_clock() as clock:
+
+        async def fails_at_its_end() -> None:
+            nonlocal begun
+            begun += 1
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise RuntimeError("while it ends")
+
+        async with background_work({"chores": fails_at_its_end}, clock):
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+    assert begun == 1

@@ -47,6 +47,7 @@ def test_retry_after(value: str, seconds: float | None):
         ({"x-ratelimit-reset": str(int((NOW + 4) * 1000))}, 4.0),
         ({"x-ratelimit-reset": str(int(NOW) + 5)}, 5.0),
         ({"x-ratelimit-reset": "6"}, 6.0),
+        ({"x-ratelimit-remaining": "4999", "x-ratelimit-reset": "6"}, None),
         ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m0s"}, 60.0),
         (
             {
@@ -63,7 +64,14 @@ def test_retry_after(value: str, seconds: float | None):
 )
 def test_headers(headers: dict[str, str], seconds: float | None):
     """The one that says it most exactly; of what is counted, only what is used up."""
-    assert wait_in_headers(headers, NOW) == seconds
+    assert wait_in_headers(headers, NOW, 429) == seconds
+
+
+def test_limits_that_every_answer_names():
+    """Say nothing of a server that has failed."""
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "60"}
+    assert wait_in_headers(headers, NOW, 503) is None
+    assert wait_in_headers({**headers, "retry-after": "2"}, NOW, 503) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -95,7 +103,7 @@ def test_any_text_is_read(text: str, headers: dict[str, str]):
         wait_in_words(text),
         wait_in_words(f"try again in {text}"),
         parse_retry_after(text, NOW),
-        wait_in_headers(headers, NOW),
+        wait_in_headers(headers, NOW, 429),
     ):
         assert wait is None or 0 <= wait < float("inf")
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 
 # longer than any deadline; a server may write any number
 MOST_SECONDS = 1e9
@@ -40,7 +41,7 @@ def parse_duration(text: str) -> float | None:
         name = "ms" if unit == "ms" or unit.startswith("milli") else unit[:1]
         seconds += float(found["number"]) * SECONDS[name]
         place = found.end()
-    return seconds if place else None
+    return min(seconds, MOST_SECONDS) if place else None
 
 
 def parse_retry_after(value: str, now: float) -> float | None:
@@ -64,26 +65,31 @@ def parse_retry_after(value: str, now: float) -> float | None:
         return None
 
 
-def wait_in_headers(headers: Mapping[str, str], now: float) -> float | None:
+def wait_in_headers(headers: Mapping[str, str], now: float, status: int) -> float | None:
     """Return seconds that a server asks to wait in its headers; None: it does not.
 
     Args:
         headers: of an answer, found in any case.
         now: seconds since 1970.
+        status: of the answer; many servers say in all of theirs when a limit is reset.
     """
     # Azure has milliseconds in a header of its own
     millis = headers.get("retry-after-ms", "")
     if NUMBER.fullmatch(millis):
         return min(float(millis) / 1000, MOST_SECONDS)
-    for name in ("retry-after", "x-ratelimit-reset-after"):
-        if (wait := parse_retry_after(headers.get(name, ""), now)) is not None:
-            return wait
+    if (wait := parse_retry_after(headers.get("retry-after", ""), now)) is not None:
+        return wait
+    if status != HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    if (wait := parse_retry_after(headers.get("x-ratelimit-reset-after", ""), now)) is not None:
+        return wait
     for what in COUNTED:
         if headers.get(f"x-ratelimit-remaining-{what}") == "0":
             reset = headers.get(f"x-ratelimit-reset-{what}", "")
             if (wait := parse_retry_after(reset, now)) is not None:
                 return wait
-    return _until(headers.get("x-ratelimit-reset", ""), now)
+    is_left = headers.get("x-ratelimit-remaining", "0") != "0"
+    return None if is_left else _until(headers.get("x-ratelimit-reset", ""), now)
 
 
 def _until(reset: str, now: float) -> float | None:

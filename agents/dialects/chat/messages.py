@@ -20,6 +20,8 @@ PLAIN_KEYWORDS = frozenset(
     {"type", "description", "properties", "required", "items", "enum", "anyOf", "oneOf", "allOf"}
     | {"$ref", "$defs"}
 )
+# of these, the keywords with schemas by name
+NAMED_SCHEMAS = ("properties", "$defs")
 
 
 def message_form(message: ShownMessage) -> WireMessage:
@@ -88,7 +90,8 @@ def extra_keywords(schema: Any) -> set[str]:
 
 def _inner(schema: dict[str, Any]) -> list[Any]:
     listed = [one for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key) or ()]
-    return [*(schema.get("properties") or {}).values(), schema.get("items"), *listed]
+    named = [one for key in NAMED_SCHEMAS for one in (schema.get(key) or {}).values()]
+    return [*named, schema.get("items"), *listed]
 
 
 def _plain(schema: Any) -> Any:
@@ -96,8 +99,9 @@ def _plain(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     plain = {key: value for key, value in schema.items() if key in PLAIN_KEYWORDS}
-    if isinstance(properties := plain.get("properties"), dict):
-        plain["properties"] = {name: _plain(one) for name, one in properties.items()}
+    for key in NAMED_SCHEMAS:
+        if isinstance(plain.get(key), dict):
+            plain[key] = {name: _plain(one) for name, one in plain[key].items()}
     if "items" in plain:
         plain["items"] = _plain(plain["items"])
     for key in ("anyOf", "oneOf", "allOf"):

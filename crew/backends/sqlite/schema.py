@@ -17,9 +17,9 @@ PREPARE_SECONDS, RETRY_SECONDS = 10.0, 0.01
 
 
 def prepare(connection: sqlite3.Connection, path: Path, *, upgrades: bool) -> None:
-    """Set a connection up, and bring the file to this version; not one of an older version.
+    """Set a connection up, and make the schema of a new file.
 
-    `upgrades`: that, too.
+    `upgrades`: bring an older schema to this version, too.
 
     Raises:
         sqlite3.Error, StoreError: it is no such database, or is of another version.

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 from crew.documents.reading.kinds import encoding_of
-from crew.documents.reading.marked import MarkedText, UnreadableFile
+from crew.documents.reading.marked import MarkedText, UnreadableFile, raised
 from crew.documents.reading.plain import decode_as, decode_text
 from crew.documents.reading.sheets import Element, StyleSheet
 from crew.documents.reading.styles import TextLook, look_of
@@ -125,9 +125,6 @@ class _Page(HTMLParser):
             self._before += "| " if not self._line and not self._before.strip() else " | "
         elif tag == "title":
             self._before += "# "
-        elif tag == "sup":
-            # 10<sup>6</sup> is no 106
-            self._before += "^"
         elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self._before += f"{'#' * min(6, int(tag[1]))} "
 
@@ -164,6 +161,8 @@ class _Page(HTMLParser):
             self._write(data)
             return
         text = SPACES.sub(" ", data)
+        if self._open and self._open[-1][0].tag == "sup":
+            text = raised(text.strip())
         if text == " ":
             self._before += " " if self._line and not self._before else ""
             return

@@ -9,6 +9,7 @@ from crew.documents.cuts import MAX_PLACE
 # of what was left out
 MAX_NOTE = 500
 # control characters, and marks that change the direction of what follows or cannot be seen
+RAISED_SIGNS = frozenset("+-\u2212")
 UNWANTED = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f\x80-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
     r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
@@ -19,6 +20,11 @@ BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 
 class UnreadableFile(Exception):
     """A file that cannot be read; says why, as people are shown it."""
+
+
+def raised(text: str) -> str:
+    """Return what stands above its line as it is typed: 10⁶ is `10^6`, not 106; 21st stays so."""
+    return f"^{text}" if text[:1].isdigit() or text[:1] in RAISED_SIGNS else text
 
 
 class MarkedText:

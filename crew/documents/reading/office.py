@@ -70,7 +70,9 @@ def _hidden_places(sheet: Any) -> tuple[set[int], set[int], int]:
                 data = element if name == "sheetData" else data
             elif name == "c":
                 parts = {one.tag.rpartition("}")[2]: one.text for one in element}
-                open_formulas += "f" in parts and not parts.get("v")
+                # an empty text is a value, too
+                is_text = element.get("t") == "str"
+                open_formulas += "f" in parts and not parts.get("v") and not is_text
             elif name == "row":
                 number = _number(element.get("r"), number + 1)
                 if number > MAX_ROWS:

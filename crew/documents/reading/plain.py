@@ -6,6 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 from pydantic_core import from_json, to_json
 
@@ -14,6 +15,8 @@ from crew.documents.reading.marked import MarkedText, UnreadableFile
 
 # code, which is shown as it is; or a comment. Behind a fence of backticks there is no other one:
 # such a line is a span
+HIDES = r"(?:display\s*:\s*none|visibility\s*:\s*hidden)"
+QUOTED = (('"', '[^"]'), ("'", "[^']"), ("", "[^\\s\"'<>]"))
 COMMENT = re.compile(
     r"(?P<code>^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=fence)|\Z)"
     # a span of code ends with its paragraph
@@ -24,9 +27,11 @@ COMMENT = re.compile(
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$"
     # an element with the attribute `hidden`, or a style that hides it; the lengths are bounded, or
     # many marks that are none would take long
-    r"|<(?P<tag>[a-z][a-z0-9]*)(?:\s+[\w:.-]{1,50}(?:\s*=\s*(?:\"[^\"<>]{0,500}\"|'[^'<>]{0,500}'"
-    r"|[^\s\"'<>=]{1,500}))?){0,20}?\s+(?:hidden(?=[\s=/>])|style\s*=\s*[\"']?[^\"'<>]{0,300}?"
-    r"(?:display\s*:\s*none|visibility\s*:\s*hidden))[^<>]{0,2000}>.{0,20000}?</(?P=tag)>",
+    r"|<(?P<tag>[a-z][a-z0-9]*)(?:\s+[^\s\"'<>/=]{1,50}(?:\s*=\s*(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'"
+    r"|[^\s\"'<>=]{1,2000}))?){0,20}?\s+(?:hidden(?=[\s=/>])|style\s*=\s*(?:"
+    + "|".join(rf"{quote}{one}{{0,300}}?{HIDES}{one}{{0,2000}}{quote}" for quote, one in QUOTED)
+    + r"))(?:\"[^\"]{0,2000}\"|'[^']{0,2000}'|[^\"'<>]){0,2000}+>"
+    + r"(?:.{0,20000}?</(?P=tag)>|.{0,20000})",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 # what a page means by the name of an encoding
@@ -77,9 +82,13 @@ def decode_as(data: bytes, label: str) -> str:
     What is not so encoded, or by no name that is known, is read by its bytes; see `decode_text`.
     """
     name = label.strip().lower()
+    for encoding in (WIDER.get(name, name), "utf-8"):
+        with suppress(UnicodeError, LookupError):
+            return data.decode(encoding)
     try:
-        return data.decode(WIDER.get(name, name))
-    except (UnicodeDecodeError, LookupError):
+        # one wrong byte does not make a text of another encoding
+        return data.decode(WIDER.get(name, name), "replace")
+    except (UnicodeError, LookupError):
         return decode_text(data)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # rules under a condition, one level deep
-CONDITION = re.compile(r"@([\w-]{1,40})([^{};@]{0,500})\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}")
+CONDITION = re.compile(r"@([\w-]{1,40}+)([^{};@]{0,500}+)\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}")
 # a page on a screen of any size fulfils it
 ALWAYS = re.compile(r"\s*(?:only\s+)?(?:screen|all)\s*", re.IGNORECASE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -13,7 +13,7 @@ import docx
 from docx.oxml.parser import parse_xml
 
 from crew.documents.reading.archives import check_archive, open_office
-from crew.documents.reading.marked import MarkedText
+from crew.documents.reading.marked import MarkedText, raised
 from crew.documents.reading.plain import add_table
 
 T = TypeVar("T")
@@ -66,7 +66,6 @@ FORMULAS = {
     f"{M}sSub": ("_", "e", "sub"),
     ROOT: ("", "deg", "e"),
 }
-SIGNS = frozenset("+-\u2212")
 OFF = frozenset({"0", "false", "off"})
 # in half points: no one can read letters as small
 UNSEEN_SIZES = ("0", "1", "2")
@@ -193,9 +192,7 @@ class _Shown:
             elif tag in FORMULAS:
                 yield from self._formula(child)
             elif tag == RUN and _value(child, "rPr", "vertAlign") == "superscript":
-                # a power is no digit of its number
-                raised = "".join(self._parts(child))
-                yield f"^{raised}" if raised[:1].isalnum() or raised[:1] in SIGNS else raised
+                yield raised("".join(self._parts(child)))
             elif tag == f"{VML}textpath":
                 yield child.get("string", "")
             elif tag == RUBY:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from agents.messages import Attachment
 from crew.journal.events import RunStatus
-from crew.journal.said import Said, words_of_person
+from crew.journal.said import Said, heard_of_person, words_of_person
 
 # of what belongs to no user
 CREW_OWNER = "crew"
@@ -91,6 +91,11 @@ class Exchange:
     def words_of_person(self) -> tuple[str, ...]:
         """All that the person said in it: the query, and answers to pauses that are in words."""
         return words_of_person(self.query, self.said)
+
+    @property
+    def heard_of_person(self) -> tuple[str, ...]:
+        """All that the person's client said in it: these, and what was read as a decision."""
+        return heard_of_person(self.query, self.said)
 
     @property
     def words_of_agents(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 # of an answer: numbers in brackets of any script, as models and their languages write them
 CITED = re.compile(
-    r"[\[\uff3b\u3010]\s*\^?\s*(\d{1,6}[^\[\]\uff3b\uff3d\u3010\u3011\n]{0,60})[\]\uff3d\u3011]"
+    r"[\[\uff3b\u3010][^\S\n]{0,3}\^?[^\S\n]{0,3}(\d{1,6}[^\[\]\uff3b\uff3d\u3010\u3011\n]{0,60})[\]\uff3d\u3011]"
 )
 NUMBERS = re.compile(r"(\d{1,6})(?:\s*[-\u2013\u2014]\s*(\d{1,6}))?\s*")
 BETWEEN = re.compile(

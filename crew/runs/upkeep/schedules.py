@@ -121,7 +121,10 @@ class Scheduler:
                 self._next[name] = next(schedule.times(now))
             return False
         may_start = now - _free_since(times[-1], previous) <= LATE
-        pending = schedule.overlap == "queue" if is_open else may_start
+        # where more have come, a later one of them may start
+        is_newest = len(times) < MAX_TIMES
+        wanted = schedule.overlap == "queue" if is_open else may_start
+        pending = is_newest and wanted
         reached = replace(state, due_at=rfc3339(times[-1]), pending=pending)
         left_out = times[:-1] if pending else times
         if not is_open and left_out:
@@ -137,7 +140,9 @@ class Scheduler:
     async def _turn_back(self, name: str, state: ScheduleState, version: int) -> bool:
         """Go on from now: a clock that was ahead has started times that were still to come."""
         now = rfc3339(self.store.now())
-        if await self._move(self.runs.crew, name, replace(state, due_at=now), version):
+        if await self._move(
+            self.runs.crew, name, replace(state, due_at=now, pending=False), version
+        ):
             text = "schedule %s goes on from now: its last time, %s, was of a clock that was ahead"
             log.warning(text, name, state.due_at)
         return True

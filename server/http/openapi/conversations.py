@@ -58,7 +58,7 @@ class ExchangePart(TypedDict):
     agent_id: str | None
     agent: str | None
     # a question about calls, or a decision on them that is not in words
-    decides: NotRequired[bool]
+    decision: NotRequired[bool]
     attachments: NotRequired[list[AttachmentAnswer]]
 
 

@@ -1,5 +1,7 @@
 """The addresses of A2A."""
 
+import re
+
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -12,6 +14,8 @@ from server.protocols.a2a.rpc import call_method
 
 # headers that its clients send besides
 SENT = ("A2A-Version", "A2A-Extensions")
+# by JSON-RPC all methods have one address, also those that cancel
+STARTS = re.compile(rf"{REST}/message:(?:send|stream)")
 
 
 def open_a2a() -> Door:
@@ -21,7 +25,7 @@ def open_a2a() -> Door:
         Route(RPC, call_method, methods=["POST"]),
         *rest_routes(),
     ]
-    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}), SENT)
+    return Door("a2a", routes, (RPC, CARD), refuse_a2a, frozenset({CARD}), SENT, STARTS)
 
 
 def refuse_a2a(problem: HttpProblem, path: str) -> Response:

@@ -1,5 +1,6 @@
 """`POST /agui` and `GET /agui/{run_id}`: what AG-UI's clients send, and the streams they get."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ def open_agui() -> Door:
         Route(PATH, run_agent, methods=["POST"]),
         Route(f"{PATH}/{{run_id}}", follow_agent, methods=["GET"]),
     ]
-    return Door("agui", routes, (PATH,), refuse_agui)
+    return Door("agui", routes, (PATH,), refuse_agui, starts=re.compile(PATH))
 
 
 def refuse_agui(problem: HttpProblem, path: str) -> Response:

@@ -1,5 +1,6 @@
 """`POST /ai` and `GET /ai/{id}/stream`: what `useChat` sends, and the streams that it reads."""
 
+import re
 from typing import Any
 
 from starlette.requests import Request
@@ -49,7 +50,7 @@ def open_ai() -> Door:
         Route(PATH, chat, methods=["POST"]),
         Route(f"{PATH}/{{chat_id}}/stream", resume_stream, methods=["GET"]),
     ]
-    return Door("ai", routes, (PATH,), refuse_chat)
+    return Door("ai", routes, (PATH,), refuse_chat, starts=re.compile(PATH))
 
 
 def refuse_chat(problem: HttpProblem, path: str) -> Response:

@@ -39,7 +39,7 @@ class AiFold:
         self._calls: dict[tuple[Speaker, str], str] = {}
         # by their names: the chunks of calls that are not sent yet, and of those without a result.
         # A call is sent when it starts or is asked about: the SDK waits for the result of each one
-        self._unsent: dict[str, dict[str, Any] | None] = {}
+        self._unsent: dict[str, dict[str, Any]] = {}
         self._open: dict[str, dict[str, Any] | None] = {}
 
     def add(self, event: RunEvent) -> list[Frame]:

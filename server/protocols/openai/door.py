@@ -1,5 +1,7 @@
 """The addresses of OpenAI's API."""
 
+import re
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -35,7 +37,8 @@ def open_openai() -> Door:
         Route(response, show_response, methods=["GET"]),
         Route(f"{response}/cancel", cancel_response, methods=["POST"]),
     ]
-    return Door("openai", routes, (PATH,), refuse_openai, headers=SENT)
+    starts = re.compile(f"{PATH}/(?:chat/completions|responses)")
+    return Door("openai", routes, (PATH,), refuse_openai, headers=SENT, starts=starts)
 
 
 async def list_models(request: Request) -> Response:

@@ -120,6 +120,7 @@ REFUSALS: dict[str, tuple[Callable[[Request], bool], tuple[str, ...]]] = {
         lambda request: "tools" in request,
         (
             "registry.ollama.ai/library/m does not support tools",
+            "Invalid request: tool calls are not supported by this model",
             '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
         ),
     ),

@@ -14,6 +14,10 @@ HIDDEN = [
     "<div hidden>HIDDEN\n\nmore</div>",
     "<span style='display:none'>HIDDEN</span>",
     '<p class="x" style="visibility: hidden">HIDDEN</p>',
+    "<p style=\"font-family:'Arial'; display:none\">HIDDEN</p>",
+    '<p title="a>b" hidden>HIDDEN</p>',
+    '<p @x="1" hidden>HIDDEN</p>',
+    f"<p data-x='{'x' * 1500}' hidden>HIDDEN</p>",
 ]
 SEEN = [
     "[SEEN][1]\n\n[1]: https://example.org/SEEN",
@@ -71,7 +75,16 @@ async def test_slips_of_pages(name: str):
 
 
 async def test_powers_of_a_page():
-    assert "10^6 m^2" in (await read("a.html", b"<p>10<sup>6</sup> m<sup>2</sup></p>")).text
+    page = b"<p>10<sup>6</sup> m<sup>2</sup>, the 21<sup>st</sup> of May<sup>[1]</sup></p>"
+    assert "10^6 m^2, the 21st of May[1]" in (await read("a.html", page)).text
+
+
+async def test_one_wrong_byte_changes_no_other():
+    """What is named UTF-8 stays that; a name that means nothing is no error."""
+    head = b"Subject: x\nContent-Type: text/plain; charset=%s\n\n"
+    broken = "für Käse".encode() + b"\xff"
+    assert "für Käse" in (await read("a.eml", head % b"utf-8" + broken)).text
+    assert "abc" in (await read("a.eml", head % b"undefined" + b"abc\xe4")).text
 
 
 ENCODED = [

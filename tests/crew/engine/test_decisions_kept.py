@@ -27,7 +27,7 @@ def replies(words: str) -> list[bytes]:
     ("answer", "shown"),
     [
         (Answer(decision="approve"), []),
-        (Answer(decisions=(CallDecision("c0", "approve"),), words="yes, please"), []),
+        (Answer(decisions=(CallDecision("c0", "approve"),), heard="yes, please"), []),
         (
             Answer(decisions=(CallDecision("c0", "deny", reason="too many"),)),
             ["approve?", "too many"],
@@ -54,4 +54,4 @@ async def test_a_decision_is_no_words(answer: Answer, shown: list[str], tmp_path
     between = history[1:-2]
     assert len(between) == len(shown)
     assert all(part in text for part, text in zip(shown, between, strict=True))
-    assert [one.decides for one in kept.said] == [True, not shown]
+    assert [one.is_decision for one in kept.said] == [True, not shown]

@@ -38,6 +38,10 @@ WORDS = st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=3, max_size
         ("FPT!", ["FPT"], True),
         ("我姓王。", ["我姓王"], True),
         ("Vegan", ["Vegan?"], False),
+        # a date, an amount or a choice begins a line as well
+        ("12. März ist mein Geburtstag", ["15. März ist mein Geburtstag"], False),
+        ("12. March is my birthday", ["It is this:\n15. March is my birthday"], False),
+        ("I own VNM shares", ["1. I own FPT shares\n2. I own VNM shares"], True),
         # one long word
         ("Kraftfahrzeughaftpflicht", ["die Kraftfahrzeughaftpflicht ist bezahlt"], True),
         ("haftpflichtversicherung", ["die Kraftfahrzeughaftpflichtversicherung"], False),

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.http.access import POLICY
 from server.http.overload import FEW, MOST_AT_ONCE, STARTS, Admission, Overload
+from server.protocols.a2a.card import REST
 from server.protocols.doors import open_doors
 from server.settings import ServerSettings
 
@@ -125,9 +126,11 @@ async def test_doors_start_runs_as_well():
     watched, doors = overload(), open_doors(ServerSettings())
     admission = Admission(PlainTextResponse("passed"), watched, doors)
     ask(watched)
-    for path in ("/agui", "/ai", "/a2a", "/v1/chat/completions", "/v1/responses", "/mcp"):
+    rest = f"{REST}/message:send"
+    for path in ("/agui", "/ai", rest, "/v1/chat/completions", "/v1/responses"):
         code, headers, _ = await status(admission, path, method="POST")
         assert (code, headers[b"retry-after"]) == (503, b"1"), path
-    for path in ("/v1/responses/resp_1/cancel", "/a2a/v1/tasks/t1:cancel"):
+    # methods of JSON-RPC have one address, also those that cancel
+    for path in ("/v1/responses/resp_1/cancel", f"{REST}/tasks/t1:cancel", "/a2a", "/mcp"):
         assert (await status(admission, path, method="POST"))[0] == 200
     assert (await status(admission, "/v1/models"))[0] == 200

@@ -169,7 +169,7 @@ class _HttpCall:
             return text or f"[HTTP {status} {response.reason}, no content]"
         shown = f"HTTP {status} {response.reason}: {text[:ERROR_CHARS]}".rstrip(": ")
         if status in config.retry_status:
-            after = wait_in_headers(response.headers, time.time())
+            after = wait_in_headers(response.headers, time.time(), status)
             raise TemporaryError(shown, after_seconds=after or 0.0)
         raise PermanentError(shown)
 

@@ -21,7 +21,8 @@ HEARTBEAT_SECONDS = 1.0
 LATE_SECONDS = 1.0
 SILENT_SECONDS = 2.0
 # the first process of a container, which the kernel does not kill for its own
-INIT, REMEDY = 1, "start it behind an init, such as `docker run --init`"
+INIT = 1
+REMEDY = "start it behind an init, such as `docker run --init`"
 # for a connection, and for one heartbeat
 TIMEOUT_SECONDS = 5.0
 

@@ -2892,8 +2892,8 @@ export interface components {
             agent_id: string | null;
             /** Agent */
             agent: string | null;
-            /** Decides */
-            decides?: boolean;
+            /** Decision */
+            decision?: boolean;
             /** Attachments */
             attachments?: components["schemas"]["AttachmentAnswer"][];
         };

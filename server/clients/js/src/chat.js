@@ -190,9 +190,9 @@ class View {
   showExchange({ query, parts: more, answer, agent, status }) {
     this.mine(query);
     for (const one of more) {
-      // decisions were made on cards: what they were about stands there, and is not repeated
-      if (one.decides && !one.agent_id) this.note(`${this.words.you}: ${this.words[one.text] ?? one.text}`);
-      else if (one.decides) continue;
+      // a decision was made on a card: what it was about, and what it was
+      if (one.decision && !one.agent_id) this.note(`${this.words.you}: ${this.words[one.text] ?? one.text}`);
+      else if (one.decision) this.note(one.text);
       else if (one.agent_id) this.said(one.agent, one.text);
       else this.mine(one.text);
     }
