@@ -37,7 +37,7 @@ REGIONS = (
     ("<|action_start|>", "<|action_end|>"),
     ("<longcat_tool_call>", "</longcat_tool_call>"),
     ("<|tools_prefix|>", "<|tools_suffix|>"),
-    # Gemma 4, LM Studio, functionary's heirs
+    # Gemma 4, LM Studio
     ("<|tool_call>", "<tool_call|>"),
     ("[TOOL_REQUEST]", "[END_TOOL_REQUEST]"),
     ("<|python_start|>", "<|python_end|>"),

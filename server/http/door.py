@@ -26,8 +26,7 @@ class Door:
     open_paths: frozenset[str] = frozenset()
     # headers that its clients send besides, where they run in pages of other sites
     headers: tuple[str, ...] = ()
-    # addresses at which a POST may start a run; of one that does other things as well, None says
-    # nothing
+    # addresses at which a POST may start a run, and does nothing else; None: there are none
     starts: re.Pattern[str] | None = None
     # what it does for as long as the application serves; None: nothing
     run: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None

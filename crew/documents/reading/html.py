@@ -161,7 +161,7 @@ class _Page(HTMLParser):
             self._write(data)
             return
         text = SPACES.sub(" ", data)
-        if self._open and self._open[-1][0].tag == "sup":
+        if text.strip() and self._open and self._open[-1][0].tag == "sup":
             text = raised(text.strip())
         if text == " ":
             self._before += " " if self._line and not self._before else ""

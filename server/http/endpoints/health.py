@@ -1,7 +1,6 @@
 """Probes and metrics."""
 
 import asyncio
-import contextlib
 import importlib.metadata
 import logging
 from typing import Any
@@ -85,8 +84,7 @@ async def metrics(request: Request) -> Response:
     numbers.set_embeddings(recipe.embedding_counts)
     numbers.set_mcp(runs.crew.recipe.servers.statuses)
     # what cannot be asked keeps its last value: a database that is away must not hide the rest
-    numbers.is_away = True
-    with contextlib.suppress(StoreError, TimeoutError):
+    try:
         async with asyncio.timeout(ASK_SECONDS):
             numbers.set_chores(await runs.store.chores.counts())
             pots = await fullest_ratios(runs.store, runs.crew)
@@ -97,6 +95,9 @@ async def metrics(request: Request) -> Response:
                 workers, waiting = await runs.queue.counts()
                 numbers.set_workers(workers)
             numbers.waiting.set(waiting)
+    except (StoreError, TimeoutError):
+        numbers.is_away = True
+    else:
         numbers.is_away = False
     if parse_parameters(request)["format"] == "json":
         return JsonResponse(numbers.as_json())

@@ -8,7 +8,7 @@ import pytest
 
 from tests.agents.written_calls import CALLS, NO_CALLS
 from tests.support.endpoints import answering, both, call, crew_at, played
-from tests.support.model_server import chunks, http, model_server
+from tests.support.model_server import chunks, completion, http, model_server
 
 
 @both
@@ -32,6 +32,21 @@ async def test_a_text_that_speaks_of_a_call_is_an_answer(tmp_path: Path, text: s
         run = await played(crew_at(tmp_path, server.url))
     assert run.of("tool_start") == []
     assert run.row.answer == text
+
+
+@pytest.mark.parametrize("text", [one for one in CALLS if "DSML" in one or "minimax" in one])
+async def test_a_quotation_is_one_in_any_form_of_marks(tmp_path: Path, text: str):
+    """Text of a tool that is a call is repeated, and not made."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        if request["messages"][-1]["role"] == "tool":
+            return http(200, completion(text))
+        return http(200, completion("", calls=[("note", {"text": text})]))
+
+    async with model_server(reply) as server:
+        run = await played(crew_at(tmp_path, server.url, {"tool_call_mode": "auto"}))
+    assert [one["metadata"]["tool"] for one in run.of("tool_start")] == ["note"]
+    assert "quoted_call" in [one["metadata"]["code"] for one in run.of("warning")]
 
 
 async def test_native_mode_reads_no_text(tmp_path: Path):

@@ -1,6 +1,7 @@
 """What refusals teach, and what they do not, in a crew's runs; in the words of public reports."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,26 @@ async def test_a_conversation_that_ends_with_the_model(tmp_path: Path):
         run = await played(crew_at(tmp_path, server.url, {"is_terminal": False}, routing=routing))
     assert run.row.status == "completed"
     assert roles(server.asked[-1])[-1] == "user"
+
+
+async def test_words_behind_a_result(tmp_path: Path):
+    """Mistral's templates want the model's own words between a result and a user's."""
+
+    def reply(request: Request) -> bytes:
+        shown = roles(request)
+        if ("tool", "user") in pairwise(shown):
+            text = "Unexpected role 'user' after role 'tool'"
+            return http(400, {"object": "error", "message": text, "code": 400})
+        if "tool" in shown and shown[-1] == "user":
+            return answer_as(request, {"content": "done"}, "stop")
+        return answer_as(request, {"tool_calls": [call()]}, "tool_calls")
+
+    async with model_server(reply) as server:
+        keys = {"max_rounds": 2, "on_limit": "answer"}
+        run = await played(crew_at(tmp_path, server.url, keys))
+    assert run.row.answer == "done"
+    assert "tools" in server.asked[0]
+    assert ("tool", "assistant") in pairwise(roles(server.asked[-1]))
 
 
 @pytest.mark.parametrize(
