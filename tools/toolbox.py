@@ -50,11 +50,11 @@ class Toolbox:
         return Toolbox(by_name, sets, self.own)
 
     def named(self, names: Iterable[str]) -> dict[str, Tool]:
-        """Return the tools of an agent's list, by their own names."""
+        """Return the tools of an agent's list, by their own names; without those left out."""
         found: dict[str, Tool] = {}
         for name in names:
             if name in self.sets:
                 found |= {tool.name: tool for tool in self.sets[name].tools}
-            else:
+            elif name in self.by_name:
                 found[name] = self.by_name[name]
         return found

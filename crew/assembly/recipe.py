@@ -22,7 +22,7 @@ from crew.config.checks.costs.prices import check_age
 from crew.config.checks.credentials import check_keys
 from crew.config.checks.validate import validate_files
 from crew.config.files.document import YamlPath
-from crew.config.files.environment import find_secrets, weak_secrets
+from crew.config.files.environment import find_secrets, weak_secrets, with_stand_ins
 from crew.config.files.sources import Sources
 from crew.config.loader import read_files
 from crew.config.problems import has_failed, in_order
@@ -73,6 +73,8 @@ class Recipe:
     model: str | None = None
     # models are asked; else they need no key
     asks: bool = True
+    # nothing is run: then nothing is imported or started, and unset variables have stand-ins
+    looks: bool = False
     # what stands in for models and tools: then no model is called, and no key is needed
     doubles: Doubles | None = None
 
@@ -128,6 +130,10 @@ class Recipe:
         """
         environment = os.environ if self.environment is None else self.environment
         find_secrets(environment, self.secrets)
+        if self.looks:
+            imports = False
+            texts = (one.decode(errors="replace") for one in sources.files.values())
+            environment = with_stand_ins(environment, texts)
         files = read_files(sources, environment, self.secrets, literals)
         if self.model is not None and files.crew is not None:
             replace_models(files, named_model(files.crew, self.model))

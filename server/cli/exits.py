@@ -1,5 +1,6 @@
 """How a command ends, and the argument that all commands have."""
 
+import logging
 import sys
 from collections.abc import Mapping
 from enum import IntEnum
@@ -22,6 +23,7 @@ Folder = Annotated[
     ),
 ]
 HERE = Path()
+log = logging.getLogger("crew.command")
 
 
 class Exit(IntEnum):
@@ -56,9 +58,19 @@ def exit_code_of(status: str, reason: str | None) -> Exit:
             return Exit.STOPPED if reason in LIMIT_REASONS else Exit.GOOD
 
 
+class Outlet:
+    """Where a command says what is wrong: on standard error in words, or in its log."""
+
+    # each line of standard error is read by a program
+    logs = False
+
+
 def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:
     """Say why, and end."""
-    print(f"crew: {visible(message)}", file=sys.stderr)
+    if Outlet.logs:
+        log.critical("%s", message)
+    else:
+        print(f"crew: {visible(message)}", file=sys.stderr)
     raise SystemExit(code)
 
 
@@ -71,4 +83,10 @@ def say_none(message: str, *, as_document: bool) -> None:
 def print_problems(problems: tuple[Problem, ...], texts: Mapping[str, str]) -> None:
     """Print what is wrong with a crew's files; `texts`: of the files, by their names."""
     for problem in problems:
+        if Outlet.logs:
+            level = logging.ERROR if problem.severity == "error" else logging.WARNING
+            place = {"file": problem.file, "line": problem.line, "column": problem.column}
+            extra = {**place, "code": problem.code}
+            log.log(level, "%s", render_problem(problem, {}), extra=extra)
+            continue
         print(visible(render_problem(problem, texts)), file=sys.stderr)

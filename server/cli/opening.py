@@ -12,7 +12,7 @@ from crew.crew import Crew, load_crew
 from crew.database import CONNECTIONS, Database, open_database, open_store
 from crew.journal.store import RunStore
 from crew.runs.runs import Runs
-from server.cli.exits import fail
+from server.cli.exits import Outlet, fail
 from server.settings import ServerSettings
 from server.telemetry.logs import log_uncaught, set_up_command_logging, set_up_logging
 from server.telemetry.traces.switches import open_tracer
@@ -38,6 +38,7 @@ def guard_process(settings: ServerSettings | None = None) -> Secrets:
         set_up_command_logging(os.environ, secrets)
     else:
         set_up_logging(settings, secrets)
+        Outlet.logs = settings.log_format == "json"
     log_uncaught()
     for name in OWN_SECRETS:
         os.environ.pop(name, None)
@@ -66,6 +67,12 @@ def load(
         return load_crew(folder, provider=provider, dry=dry, asks=asks, secrets=secrets)
     except ProviderError as error:
         raise typer.BadParameter(str(error), param_hint="--provider") from None
+
+
+def load_to_look(folder: Path) -> Crew:
+    """Load the crew of a folder where nothing is run; see `load_crew`."""
+    secrets = guard_process()
+    return load_crew(folder, asks=False, looks=True, secrets=secrets)
 
 
 def open_to_look(folder: Path) -> RunStore | None:

@@ -220,7 +220,7 @@ def _log_warning(event: Warned) -> None:
 def _log_failure(event: RunFailed) -> None:
     extra = {"reason": event.reason, "code": event.code, "agent_id": event.agent_id}
     if event.reason == "model":
-        log.error("run failed", extra=extra)
+        log.error("run failed: %s", event.code, extra=extra)
         log.debug("run failed: %s", event.message)
     else:
         log.error("run failed: %s", event.message, extra=extra)

@@ -31,6 +31,10 @@ TOKEN, DIGIT, LETTER = re.compile(r"[/=]([\w-]{16,})"), re.compile(r"\d"), re.co
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 # masked wherever it stands, such a secret spoils answers
 WORD = re.compile(r"[a-z]+")
+# at the beginning of a value
+FIRST = re.compile(r"""(?:[:-] +|[,\[] *)["']?\$\{(\w+)\}""")
+# passes the checks of addresses, keys and names; and what does so within one
+STAND_IN, PART = "http://unset.invalid", "1"
 # what shells and other programs read as one, and this one does not
 UNREAD = re.compile(r"\$[A-Za-z_{]")
 # of a tool, what is sent as it stands; a dollar sign elsewhere may be of a pattern or a program
@@ -73,6 +77,20 @@ def find_secrets(environment: Mapping[str, str], secrets: Secrets) -> None:
             secrets.add(value)
         elif "://" in value:
             secrets.add_address(value)
+
+
+def with_stand_ins(environment: Mapping[str, str], texts: Iterable[str]) -> dict[str, str]:
+    """Return an environment in which no variable of a crew's files is unset.
+
+    For who only looks at what the crew has done: with these no model, tool or channel is used.
+    """
+    found = dict(environment)
+    for text in texts:
+        first = set(FIRST.findall(text))
+        for name, default in VARIABLE.findall(text):
+            if not default:
+                found.setdefault(name, STAND_IN if name in first else PART)
+    return found
 
 
 def fill_environment(

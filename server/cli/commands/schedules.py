@@ -15,7 +15,7 @@ from crew.crew import Crew
 from crew.journal.store import RunStore
 from crew.runs.upkeep.due import due_schedules
 from server.cli.exits import HERE, say_none
-from server.cli.opening import load, open_to_look
+from server.cli.opening import load_to_look, open_to_look
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.text.texts import visible, visible_json
@@ -63,7 +63,7 @@ def schedules(
         with opened_api(target, HERE) as api:
             found = api.read("/schedules")["schedules"]
     else:
-        crew, store = load(folder or HERE, None, asks=False), open_to_look(folder or HERE)
+        crew, store = load_to_look(folder or HERE), open_to_look(folder or HERE)
         found = asyncio.run(_look(store or MemoryStore(), crew))
     if not found:
         say_none("crew.yaml has no schedules", as_document=as_document)

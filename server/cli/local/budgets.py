@@ -7,12 +7,12 @@ from typing import Any
 from crew.crew import Crew
 from crew.journal.store import RunStore
 from crew.runs.costs.pots import present_pots
-from server.cli.opening import load, open_to_look
+from server.cli.opening import load_to_look, open_to_look
 
 
 def budgets_here(folder: Path) -> list[dict[str, Any]]:
     """Return what the API gives for a folder's budgets."""
-    crew, store = load(folder, None, asks=False), open_to_look(folder)
+    crew, store = load_to_look(folder), open_to_look(folder)
     return asyncio.run(_look(store, crew)) if store is not None else []
 
 

@@ -17,7 +17,7 @@ from crew.why.missed import last_way_to
 from crew.why.reading import ExplainedRun, explain_run
 from crew.why.steps import WhyStep
 from server.cli.exits import Exit, fail
-from server.cli.opening import load, open_to_look
+from server.cli.opening import load_to_look, open_to_look
 from server.cli.stored import find_run
 
 
@@ -32,7 +32,7 @@ def explained_here(
         event: only the steps of this one.
         missed: only the last step from which a way led to this agent.
     """
-    crew = load(folder, None, asks=False)
+    crew = load_to_look(folder)
     store = open_to_look(folder)
     if store is None:
         fail("no run is kept")

@@ -16,7 +16,7 @@ from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.exits import Exit, exit_code_of, fail
 from server.cli.hints import answer_commands, command_here, say_how_to_answer
-from server.cli.opening import load, open_runs, open_to_look
+from server.cli.opening import load, load_to_look, open_runs, open_to_look
 from server.cli.playing.answers import answer_of
 from server.cli.playing.asking import read_query
 from server.cli.playing.play import Play, Resume, Retry, cancel_run, play
@@ -76,7 +76,7 @@ def retry_here(folder: Path, run_id: str, *, as_lines: bool) -> NoReturn:
 
 def cancel_here(folder: Path, run_id: str) -> bool:
     """End a run of a folder; False if its process has not ended it in time."""
-    return asyncio.run(cancel_run(open_runs(load(folder, None), folder), run_id))
+    return asyncio.run(cancel_run(open_runs(load_to_look(folder), folder), run_id))
 
 
 def list_here(

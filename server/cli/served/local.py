@@ -10,7 +10,7 @@ import httpx2
 
 from crew.journal.records.audit import LOCAL
 from server.cli.commands.audit import user_name
-from server.cli.opening import load, opened_database
+from server.cli.opening import load_to_look, opened_database
 from server.cli.served.api import LOCAL_URL
 from server.client.client import CrewClient
 from server.http.api import OPERATIONS
@@ -33,7 +33,7 @@ class _OwnToken(Tokens):
 async def local_client(folder: Path) -> AsyncIterator[CrewClient]:
     """Open the store of a folder, and answer requests with it; no run is played."""
     settings = replace(ServerSettings.read(os.environ, "127.0.0.1", 0), tokens=_OwnToken())
-    crew = load(folder, None, asks=False)
+    crew = load_to_look(folder)
     services = Services.of(crew, await opened_database(crew, settings, folder, upgrades=False))
     app = build_app([*routes_of(OPERATIONS)], services, settings, {})
     async with app.router.lifespan_context(app):

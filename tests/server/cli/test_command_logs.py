@@ -1,5 +1,6 @@
 """What a command's tools make it log: without secrets, and nothing that looks like another line."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -86,3 +87,33 @@ def test_a_message_of_a_tool_forges_no_line(tmp_path: Path):
         assert "\x1b" not in log
         assert "\r" not in log
         assert not [line for line in log.splitlines() if line.startswith("12:00:00.000")]
+
+
+@pytest.mark.parametrize(
+    ("crew_yaml", "environment", "last"),
+    [
+        ("providers: {one: {base_url: 'http://127.0.0.1:9'}}\nroutin: {}\n", {}, "crew.yaml:3:1:"),
+        ("", {"CREW_DATABASE_URL": "postgresql://127.0.0.1:9/none"}, "cannot be used"),
+    ],
+)
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_why_a_server_does_not_start_is_in_its_log(
+    tmp_path: Path, command: str, crew_yaml: str, environment: dict[str, str], last: str
+):
+    """One JSON object a line, as all that it logs."""
+    write_crew(tmp_path, {"a": {"is_terminal": True}}, [{"say": "done"}])
+    (tmp_path / "crew.yaml").write_text(f"agents: [a]\n{crew_yaml}")
+    given = {"CREW_DATABASE_URL": "postgresql://127.0.0.1:9/none", **environment}
+    ended = subprocess.run(
+        [BIN / "crew", command, tmp_path, "--port", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PROCESS_SECONDS,
+        env=clean_environment(**given),
+    )
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert ended.returncode != 0
+    assert lines[-1]["level"] in ("error", "critical")
+    assert last in lines[-1]["message"]
+    assert all(line["logger"] == "crew.command" for line in lines)

@@ -23,7 +23,7 @@ from crew.runs.errors import UnknownItem
 from crew.runs.memory.people import PeopleMemory
 from server.cli.commands.audit import record_action
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
-from server.cli.opening import load, open_runs, open_to_look
+from server.cli.opening import load_to_look, open_runs, open_to_look
 from server.cli.options import User, checked_id, checked_user
 from server.cli.playing.play import forget_user
 from server.cli.served.api import opened_api
@@ -229,7 +229,7 @@ def memory(
 
     Example: [bold]crew memory examples/assistant --user ann[/]
     """
-    crew = load(folder, None, asks=False)
+    crew = load_to_look(folder)
     store = open_to_look(folder) or MemoryStore()
     blocks, items = asyncio.run(_remembered(store, crew, user_id, conversation_id or ""))
     if not blocks and not items:
@@ -266,7 +266,7 @@ def forget(
     """
     if not user_id:
         raise typer.BadParameter("give the user's ID", param_hint="--user")
-    erasure = asyncio.run(forget_user(open_runs(load(folder, None, asks=False), folder), user_id))
+    erasure = asyncio.run(forget_user(open_runs(load_to_look(folder), folder), user_id))
     if not erasure.done_at:
         print(f"crew: {visible(user_id)} is being erased by the server", file=sys.stderr)
         raise typer.Exit(Exit.PAUSED)
