@@ -174,6 +174,8 @@ class ModelRequest:
     own: Sequence[ShownMessage] = ()
     # reserves what it may cost; None: nothing bounds that
     meter: Meter | None = None
+    # calls in its text, or in its thoughts, are calls
+    takes_written: bool = True
 
     @property
     def tokenizer(self) -> Tokenizer:

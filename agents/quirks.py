@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
 from tools.schemas.yaml_shape import Shape
 
 MaxTokensKey = Literal["max_tokens", "max_completion_tokens", "none"]
@@ -30,6 +32,8 @@ class Quirks:
 
     # under which key the longest answer is sent
     max_tokens_key: MaxTokensKey = "max_tokens"
+    # the longest answer that it may write, in tokens; 0: as long as is wanted
+    most_tokens: int = 0
     # what is never sent
     leave_out: tuple[Parameter, ...] = ()
     # where the system prompt stands: a message of its own, or the beginning of the first of a user
@@ -46,6 +50,8 @@ class Quirks:
     stream_usage: bool = True
     # answers in pieces
     streams: bool = True
+    # and only so
+    only_streams: bool = False
     # `tools`, `tool_calls`, messages of role `tool`; else calls are text
     native_calls: bool = True
     # calls that stand in the text, between marks or alone, are calls
@@ -77,6 +83,8 @@ class QuirksConfig(Shape):
 
     max_tokens_key: MaxTokensKey | None = None
     """Under which key `max_tokens` is sent; `none`: it is not."""
+    most_tokens: int | None = Field(None, gt=0)
+    """The longest answer that may be requested, in tokens: a larger `max_tokens` is cut to it."""
     leave_out: list[Parameter] | None = None
     """Sampling parameters that are never sent."""
     system_role: SystemRole | None = None
@@ -93,6 +101,8 @@ class QuirksConfig(Shape):
     """Ask for the usage of streamed answers (`stream_options`)."""
     streams: bool | None = None
     """Answers come in pieces where a reader wants them; false: each comes whole."""
+    only_streams: bool | None = None
+    """Ask for every answer in pieces, also where no reader wants them: it gives none whole."""
     native_calls: bool | None = None
     """Send tools by the API's own means; else the model is told how to call them in text."""
     written_calls: bool | None = None

@@ -2,13 +2,14 @@
 
 import json
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import from_json
 
 from agents.costs.usage import NO_USAGE
 from agents.dialects.partial_calls import PartialCalls
-from agents.dialects.refusals import refusal_in
+from agents.dialects.refusals import refusal_in, refusal_of_document
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.messages import SOURCE_KEY
@@ -39,6 +40,8 @@ FAILED = frozenset(
 )
 # why a call that is not whole is not made
 CUT_IN_CALL = "the length was used up within a call: raise max_tokens"
+# the same for its model, where a part of the arguments has come
+CUT_ARGUMENTS = "the answer was cut by its length within this call: write shorter arguments"
 # the window was full before the answer was at its end
 WINDOW_FULL = "model_context_window_exceeded"
 
@@ -112,7 +115,7 @@ class Collector(ABC):
             raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
         if found.get("error") or found.get("type") == "error":
             self.take_failure(found)
-            raise refusal_in(found.get("error") or found)
+            raise refusal_of_document(found) if found.get("error") else refusal_in(found)
         return found
 
     def take_model(self, name: Any) -> None:
@@ -184,6 +187,8 @@ class Collector(ABC):
             text = f"the answer does not fit ({self.finish_reason})"
             raise ModelError("context_overflow", text)
         calls = self.calls.finished()
+        if calls and calls[-1].argument_error and self.reason in CUT_BY_LENGTH:
+            calls = (*calls[:-1], replace(calls[-1], argument_error=CUT_ARGUMENTS))
         if not calls and not content.strip():
             raise self._empty(has_thoughts=had_thoughts)
         extra = {**kept, SOURCE_KEY: self.source} if kept or is_signed else {}

@@ -53,6 +53,17 @@ class Outgoing:
         return bool(self.request.tools) and may_be_sent and self.quirks.native_calls
 
     @property
+    def max_tokens(self) -> int | None:
+        """The longest answer that is requested; None: no length is sent."""
+        wanted, most = self.request.max_tokens, self.quirks.most_tokens
+        return wanted if wanted is None or not most else min(wanted, most)
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the answer is to come in pieces."""
+        return self.quirks.only_streams or (self.request.stream and self.quirks.streams)
+
+    @property
     def sends_choice(self) -> bool:
         """Whether it is sent what the answer may do with tools."""
         return self.request.tool_choice != AUTO and self.quirks.tool_choice

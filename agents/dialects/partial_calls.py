@@ -18,7 +18,7 @@ from tools.text.texts import map_texts
 
 MAX_ARGUMENT_BYTES = 2**20
 MAX_DEPTH = 32
-KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
+KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function", "name", "arguments", "parameters"})
 FENCE = re.compile(r"\s*```\w*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 # a template's mark that has slipped in behind the arguments
 SLIPPED = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|</tool_call>)\s*\Z")
@@ -82,13 +82,14 @@ class PartialCalls:
             whole: the answer came at once, so that it is a call of its own whatever its id.
         """
         function = piece.get("function")
-        function = function if isinstance(function, dict) else {}
+        # some have no object of its own for what is called
+        function = function if isinstance(function, dict) else piece
         given = str(piece.get("index"))
         index = int(given) if given.isdecimal() else None
         call_id, name = str(piece.get("id") or ""), str(function.get("name") or "")
         if self.has_halves:
             call_id, name = join_surrogates(call_id), join_surrogates(name)
-        arguments = function.get("arguments")
+        arguments = function.get("arguments", function.get("parameters"))
         text = arguments if isinstance(arguments, str) else ""
         if arguments is not None and not isinstance(arguments, str):
             text = json.dumps(arguments)
@@ -96,7 +97,10 @@ class PartialCalls:
             # some send it once more at the end: made twice, it would act twice
             return 0
         call = self._new() if whole else self._partial(index, call_id, name)
-        call.id, call.name = call.id or call_id, call.name or name
+        call.id = call.id or call_id
+        if not call.arguments and name != call.name:
+            # which may come in pieces
+            call.name += name
         if call.arguments.strip() == "{}" and text.lstrip().startswith("{"):
             # an empty object, sent before the real one
             call.arguments = ""

@@ -42,6 +42,24 @@ NO_STREAM = re.compile(
     r"|allow|available|enabl|permit)|(?:not|n't)\s+(?:support|allow)\w*\s+(?:\w+ ){0,3}stream\w*\b",
     re.IGNORECASE,
 )
+# Qwen: "parameter.enable_thinking must be set to false for non-streaming calls", "This model only
+# support stream mode", "can not be support when `stream=False`"; others "must be set to true"
+ONLY_STREAM = re.compile(
+    r"\bonly\s+(?:\w+ ){0,2}stream(?:ing)?\b|\bnon-?stream\w*|stream\w*[`'\"]? ?(?:=|is) ?false"
+    r"|\bstream(?:ing)?[`'\"]? (?:must|has to|should) be (?:set to )?[`'\"]?(?:true|enabled)"
+    r"|must (?:have|set|use) [`'\"]?stream(?:ing)?\b|\bstreaming is (?:required|mandatory)",
+    re.IGNORECASE,
+)
+MAX_KEYS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+# OpenAI says "max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
+# Groq "must be less than or equal to `8192`", DeepSeek "valid range of max_tokens is [1, 8192]",
+# Anthropic "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens"
+MOST_TOKENS = re.compile(
+    r"max_(?:completion_|output_)?tokens\b.{0,120}?(?:at most|less than or equal to|<=|no more than"
+    r"|range[^\[\n]{0,60}\[ ?1 ?,)[\s`'\"]*(\d{2,7})\b"
+    r"|max_tokens: \d{1,8} > (\d{2,7}), which is the maximum",
+    re.IGNORECASE | re.DOTALL,
+)
 # Ollama says "does not support thinking" and 'think value "medium" is not supported for this
 # model', xAI "does not support parameter reasoningEffort", Google "Thinking level is not supported"
 NO_EFFORT = re.compile(
@@ -99,6 +117,17 @@ def _max_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     return replace(quirks, max_tokens_key="none"), f"takes no {key}"
 
 
+def _most_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    """Learn how long an answer may be, where more was wanted."""
+    sent = next((body[one] for one in MAX_KEYS if isinstance(body.get(one), int)), 0)
+    found = MOST_TOKENS.search(text)
+    most = int(found[1] or found[2]) if found is not None else 0
+    if not 0 < most < sent:
+        return None
+    said = f"writes at most {most} tokens: max_tokens is cut to that"
+    return replace(quirks, most_tokens=most), said
+
+
 def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if OF_A_SCHEMA.search(text):
         return None
@@ -123,6 +152,10 @@ def _effort(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
         return None
     supported = r"[^\n]{0,20}supported values are[^\n]*'(?:none|medium)'"
     of_value = rf"invalid value: '{given}'{supported}|reasoning_effort\b.{{0,200}}?input should be"
+    # Groq says "`reasoning_effort` must be one of `none` or `default`"
+    of_value = (
+        rf"{of_value}|reasoning_effort\b[^\n]{{0,60}}(?:must be one of|valid values are|{given})"
+    )
     if NO_EFFORT.search(text) or re.search(of_value, text, re.IGNORECASE | re.DOTALL):
         text = f"does not take reasoning_effort: {given}: it is left out"
         return _without(quirks, "reasoning_effort", text)
@@ -164,8 +197,12 @@ def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _streams(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    is_refused = "stream" in body and NO_STREAM.search(text) is not None
-    return (replace(quirks, streams=False), "answers whole only") if is_refused else None
+    if "stream" in body:
+        is_refused = NO_STREAM.search(text) is not None and not quirks.only_streams
+        return (replace(quirks, streams=False), "answers whole only") if is_refused else None
+    if not quirks.streams or ONLY_STREAM.search(text) is None:
+        return None
+    return replace(quirks, only_streams=True), "answers in pieces only"
 
 
 def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
@@ -222,6 +259,7 @@ def _wants_its_default(key: str, text: str) -> bool:
 
 CHAT_LESSONS: tuple[Learn, ...] = (
     _images,
+    _most_tokens,
     _max_tokens,
     _effort,
     _sampling,
@@ -234,6 +272,7 @@ CHAT_LESSONS: tuple[Learn, ...] = (
 # of an API that its own provider made, or that another copies to the letter
 OTHER_LESSONS: tuple[Learn, ...] = (
     _images,
+    _most_tokens,
     _streams,
     _signed_thoughts,
     _sampling,

@@ -25,6 +25,15 @@ Lesson = tuple[Quirks, str] | None
 Learn = Callable[[Quirks, dict[str, Any], str], Lesson]
 
 
+# Google, of what its schemas are not: fields beside any_of, objects without properties, enums of
+# numbers, lists of types
+FEW_FORMS = re.compile(
+    r"any_of, it must be the only field|should be non-empty for OBJECT type"
+    r"|enum: only allowed for STRING|Proto field is not repeating",
+    re.IGNORECASE,
+)
+
+
 def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     sent = {key for message in body["messages"] for key in THOUGHTS if key in message}
     if not any(names_as_refused(key, text) for key in sent):
@@ -84,7 +93,7 @@ def _schemas(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if quirks.plain_schemas or "tools" not in body:
         return None
     used = {key for one in body["tools"] for key in extra_keywords(one["function"]["parameters"])}
-    if not any(names_as_refused(key, text) for key in used):
+    if not (any(names_as_refused(key, text) for key in used) or FEW_FORMS.search(text)):
         return None
     found = replace(quirks, plain_schemas=True)
     return found, "takes plain schemas of tools: keywords that only check are left out"

@@ -1,6 +1,5 @@
 """A Model behind an endpoint, whatever dialect it has."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -8,15 +7,16 @@ from typing import Any
 import aiohttp
 from pydantic_core import to_json
 
-from agents.costs.usage import NO_USAGE, Usage
-from agents.dialects.collector import Collector
+from agents.costs.usage import NO_USAGE
+from agents.dialects.collector import CUT_BY_LENGTH, Collector
 from agents.dialects.outgoing import Outgoing
-from agents.dialects.refusals import Refusal
+from agents.dialects.refusals import Refusal, refusal_in, room_left
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.extras import NO_EXTRAS, ModelExtras
 from agents.model import (
     EmitModelEvent,
+    ModelEvent,
     ModelNotice,
     ModelReply,
     ModelRequest,
@@ -25,6 +25,7 @@ from agents.model import (
     ThinkingDelta,
 )
 from agents.providers.client import Client
+from agents.providers.estimates import estimated_usage, usage_of_failure
 from agents.providers.failures import refusal_of, request_error
 from agents.providers.lessons import learn
 from agents.providers.server_events import (
@@ -34,18 +35,14 @@ from agents.providers.server_events import (
     BoundedBody,
     EventData,
     chunks_in,
+    may_be_events,
     read_end,
     read_whole,
     without_frame,
 )
 from agents.quirks import Quirks
-from tools.calls import ToolCall
-from tools.text.server_words import IS_HTML, words_of
-
-# what a request may have ended by although its model was at work: it is paid for
-MAYBE_ANSWERED = frozenset({"cancelled", "timeout", "unreadable", "empty"})
-# the same, where something of the answer has come
-CUT_OFF = frozenset({"connection", "unavailable", "rate_limited", "refused"})
+from agents.written.find import calls_at_end
+from tools.text.server_words import is_html, words_of
 
 
 class RemoteModel:
@@ -118,7 +115,8 @@ class RemoteModel:
                 text = "does not think while it goes on with calls that did not begin with that"
                 await emit(ModelNotice("thinking_off", f"{self.name} {text}"))
             try:
-                await self._ask(body, reader, emit, streams=request.stream)
+                shown = emit if request.stream else _emit_nothing
+                await self._ask(body, reader, shown, streams=request.stream)
                 reply = await self._finish(reader, request, emit)
                 is_typed = request.output is not None and outgoing.has_schema
                 if is_typed and not (reader.has_refused or reply.calls):
@@ -126,6 +124,14 @@ class RemoteModel:
                 return reply
             except Refusal as refusal:
                 reader.take_failure(refusal.body)
+                left = room_left(refusal)
+                if left is not None and left < (outgoing.max_tokens or 0):
+                    # beside this prompt
+                    request = replace(request, max_tokens=left)
+                    text = f"{self.name} has room for {left} tokens: the answer is cut to that"
+                    await emit(ModelNotice("answer_bounded", text))
+                    tried.remove(quirks)
+                    continue
                 found = (
                     None
                     if reader.text or reader.thoughts_taken
@@ -180,10 +186,12 @@ class RemoteModel:
     async def _read_whole(self, data: bytes, status: int, reader: Collector) -> None:
         """Read an answer that came at once: JSON, or the events of a stream all the same."""
         data = without_frame(data)
-        if data[:1] != b"{" and IS_HTML.match(data[:1000].decode(errors="replace")):
-            raise _page(status, data.decode(errors="replace"))
+        if not data.strip():
+            raise _nothing(status)
         chunks = chunks_in(data)
         if chunks is None:
+            if data[:1] not in (b"{", b"["):
+                raise _words_for_an_answer(status, data.decode(errors="replace"))
             reader.read_whole(data)
             return
         for chunk in chunks:
@@ -195,18 +203,22 @@ class RemoteModel:
     ) -> None:
         """Read a streamed answer, up to what ends it, or its end."""
         body, events, is_first = BoundedBody(response, MAX_STREAM_BYTES), EventData(), True
-        while piece := await body.read():
+        while piece := await _next_piece(body, reader):
             if is_first:
                 piece = piece.removeprefix(BOM)
-            if is_first and without_frame(piece)[:1] in (b"{", b"<"):
-                # a whole answer, an error or a page, whatever its type says
-                data = await body.read_rest(piece)
-                await self._read_whole(data, HTTPStatus.OK, reader)
-                await self._emit_whole(reader, emit)
-                return
-            is_first = False
+                begins = without_frame(piece)
+                if begins and not may_be_events(begins):
+                    # a whole answer, an error, words or a page, whatever its type says
+                    data = await body.read_rest(piece)
+                    await self._read_whole(data, HTTPStatus.OK, reader)
+                    await self._emit_whole(reader, emit)
+                    return
+                # comments, or blank lines, may stand before it
+                is_first = not begins
             if await self._read_events(events.feed(piece), reader, emit):
                 return
+        if is_first:
+            raise _nothing(response.status)
         if not await self._read_events(events.rest(), reader, emit):
             await self._emit(reader.end_stream(is_done=False), reader, emit)
 
@@ -245,18 +257,41 @@ class RemoteModel:
     async def _finish(
         self, reader: Collector, request: ModelRequest, emit: EmitModelEvent
     ) -> ModelReply:
-        reply = reader.reply()
+        try:
+            reply = reader.reply()
+        except ModelError as error:
+            if error.code != "empty" or not self._has_calls_in_thoughts(reader, request):
+                raise
+            reply = reader.reply()
         if reader.cut:
             await emit(ModelNotice("answer_cut", f"{self.name}: {reader.cut}"))
             reply = replace(reply, is_cut=True)
         if reply.usage.total_tokens == 0:
-            reply = replace(reply, usage=_estimate(request, reply.content, reply.calls, least=1))
+            reply = replace(
+                reply, usage=estimated_usage(request, reply.content, reply.calls, least=1)
+            )
         elif reader.thoughts and not reply.usage.thinking_tokens:
             # a part of what came out, which the provider does not count apart
             thought = request.tokenizer.count("".join(reader.thoughts))
             thinking = min(thought, reply.usage.completion_tokens)
             reply = replace(reply, usage=replace(reply.usage, thinking_tokens=thinking))
         return reply
+
+    def _has_calls_in_thoughts(self, reader: Collector, request: ModelRequest) -> bool:
+        """Take the calls with which thoughts end for the answer, where there is no other."""
+        takes = request.takes_written and reader.quirks.written_calls
+        if not takes or reader.reason in CUT_BY_LENGTH:
+            return False
+        thoughts = "".join(reader.thoughts) or reader.split_text()[0]
+        tools = {one.name: one.parameters.get("properties", {}) for one in request.tools}
+        calls = calls_at_end(thoughts, tools)
+        if calls:
+            reader.text[:] = [calls]
+        return bool(calls)
+
+
+async def _emit_nothing(event: ModelEvent) -> None:
+    """Show nothing of an answer that comes in pieces, and that no reader wants in pieces."""
 
 
 def _notice_of(known: Quirks, learned: Quirks) -> str:
@@ -266,46 +301,29 @@ def _notice_of(known: Quirks, learned: Quirks) -> str:
     return "endpoint_learned" if known.leave_out == learned.leave_out else "parameter_refused"
 
 
-def _page(status: int, text: str) -> Refusal:
-    return Refusal(status, words_of(text), text, is_html=True)
+def _words_for_an_answer(status: int, text: str) -> Refusal:
+    """Return what a server, or something before it, has sent in place of an answer."""
+    if is_html(text):
+        return Refusal(status, words_of(text), text, is_html=True)
+    found = refusal_in(words_of(text))
+    return found if found.status else replace(found, status=status)
+
+
+def _nothing(status: int) -> ModelError:
+    return ModelError("unreadable", f"the server answered {status} and sent nothing")
+
+
+async def _next_piece(body: BoundedBody, reader: Collector) -> bytes:
+    """Read the next piece of a stream; what is lost behind the end of an answer is nothing."""
+    try:
+        return await body.read()
+    except aiohttp.ClientError:
+        if not reader.finished:
+            raise
+        return b""
 
 
 def _has_come_at_once(response: aiohttp.ClientResponse) -> bool:
     """Return whether an answer that was to come in pieces is none that does."""
     content_type = response.headers.get("content-type", "").lower()
     return "json" in content_type or "html" in content_type
-
-
-def usage_of_failure(outcome: str, reader: Collector, request: ModelRequest) -> Usage:
-    """Return what a failed request has used: as its provider says, else as far as it was read.
-
-    Args:
-        outcome: "cancelled", or the code of the ModelError.
-        reader: has what came of the answer.
-        request: that failed.
-    """
-    told = reader.usage
-    if told.total_tokens and (reader.finished or reader.has_told_usage):
-        return told
-    written = "".join((*reader.thoughts, *reader.text))
-    if told.total_tokens:
-        # cut off: what was told before its end leaves out what came behind
-        came = max(told.completion_tokens, request.tokenizer.count(written))
-        return replace(told, completion_tokens=came, estimated=1)
-    if outcome in MAYBE_ANSWERED or (outcome in CUT_OFF and written):
-        return _estimate(request, written, (), least=0)
-    return NO_USAGE
-
-
-def _estimate(
-    request: ModelRequest, written: str, calls: Sequence[ToolCall], *, least: int
-) -> Usage:
-    """Estimate the usage of an answer that came without one; `least`: tokens that it has."""
-    tokenizer = request.tokenizer
-    prompt = sum(message.tokens for message in request.messages)
-    prompt += sum(tool.tokens for tool in request.tools) + request.output_tokens
-    completion = tokenizer.count(written) + sum(
-        tokenizer.count(call.tool) + tokenizer.count(to_json(call.arguments).decode())
-        for call in calls
-    )
-    return Usage(prompt, max(least, completion), estimated=1)

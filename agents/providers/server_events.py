@@ -25,17 +25,24 @@ BOM = b"\xef\xbb\xbf"
 # before an answer that comes whole, comments of a stream; behind it, its end
 COMMENTS = re.compile(rb"(?:\s*:[^\r\n]*[\r\n]+)+")
 END = re.compile(rb"\s*data:\s*\[DONE\]\s*\Z")
+# what lines of a stream begin with; the last is llama.cpp's
+FIELDS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error: {")
 EVENT = re.compile(rb"\s*(?:data|event|id|retry):")
 # what a proxy may have done to an answer by itself: by coding, the window of zlib
 CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+# what gateways write so that nothing behind them compresses an answer
+PLAIN = frozenset({"", "identity", "none", "utf-8", "utf8", "binary", "8bit"})
 RAW_DEFLATE = -15
+# of gzip
+MEMBER = b"\x1f\x8b"
 
 
 def refuse_too_large(headers: Mapping[str, str]) -> None:
     """Refuse an answer before any of its body is read, also of errors; raises ModelError."""
     coding = _coding_of(headers)
-    if coding not in ("", "identity", *CODINGS):
-        raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
+    if coding not in PLAIN and coding not in CODINGS:
+        text = f"the answer is compressed ({coding[:40]}), unasked"
+        raise ModelError("unreadable", text, final=True)
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
         raise _too_large("the answer", MAX_ANSWER_BYTES)
@@ -78,10 +85,17 @@ class BoundedBody:
         return b""
 
     async def read_rest(self, first: bytes = b"") -> bytes:
-        """Read all that is left, behind a first piece; raises ModelError."""
+        """Read all that is left, behind a first piece; raises ModelError.
+
+        A connection that is lost behind a whole answer loses nothing.
+        """
         pieces = [first] if first else []
-        while piece := await self.read():
-            pieces.append(piece)
+        try:
+            while piece := await self.read():
+                pieces.append(piece)
+        except aiohttp.ClientError:
+            if not _is_json(b"".join(pieces)):
+                raise
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -89,7 +103,8 @@ class _Inflating:
     """A compressed body that comes in pieces."""
 
     def __init__(self, coding: str) -> None:
-        self._zlib = zlib.decompressobj(CODINGS[coding])
+        self._window = CODINGS[coding]
+        self._zlib = zlib.decompressobj(self._window)
         self._may_be_raw = coding == "deflate"
         # of what came out
         self.size = 0
@@ -101,6 +116,11 @@ class _Inflating:
         """
         out: list[bytes] = []
         while piece:
+            if self._zlib.eof:
+                # a body may have several members (RFC 1952, 2.2)
+                if not piece.startswith(MEMBER):
+                    break
+                self._zlib = zlib.decompressobj(self._window)
             room = limit - self.size + 1
             try:
                 part = self._zlib.decompress(piece, room)
@@ -109,14 +129,15 @@ class _Inflating:
                     text = f"the answer cannot be decompressed: {error}"
                     raise ModelError("unreadable", text) from None
                 # many servers send it without the header that RFC 9110, 8.4.1.2 asks for
-                self._may_be_raw, self._zlib = False, zlib.decompressobj(RAW_DEFLATE)
+                self._may_be_raw, self._window = False, RAW_DEFLATE
+                self._zlib = zlib.decompressobj(self._window)
                 continue
             self.size += len(part)
             if part:
                 out.append(part)
             if self.size > limit:
                 raise _too_large("the answer", limit)
-            piece = self._zlib.unconsumed_tail
+            piece = self._zlib.unused_data if self._zlib.eof else self._zlib.unconsumed_tail
         return out
 
 
@@ -131,6 +152,11 @@ def without_frame(data: bytes) -> bytes:
     if data[:1] == b":":
         data = COMMENTS.sub(b"", data, count=1).lstrip()
     return END.sub(b"", data) if data[:1] == b"{" else data
+
+
+def may_be_events(data: bytes) -> bool:
+    """Return whether a stream of events may begin so."""
+    return any(data.startswith(field) or field.startswith(data[:8]) for field in FIELDS)
 
 
 def chunks_in(data: bytes) -> list[bytes] | None:
@@ -190,6 +216,9 @@ class EventData:
         for line in lines:
             if line.startswith(b"data:"):
                 self._add(line[5:].strip(), found)
+            elif line.startswith(b"error: {"):
+                # llama.cpp
+                self._add(b'{"error":%b}' % line[6:].strip(), found)
             elif self._data and not line.strip():
                 found.append(self._take())
         return found

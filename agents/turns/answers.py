@@ -12,7 +12,7 @@ from agents.messages import AgentMessage, CompactedMessage, Message
 from agents.model import ModelReply
 from agents.outputs.answers import CheckedAnswer
 from agents.outputs.typed import TypedOutput
-from agents.written.call_names import with_own_name
+from agents.written.call_names import calls_within, with_own_name
 from agents.written.find import find_written_calls
 from agents.written.text_calls import bare_lines, find_calls
 from tools.calls import ToolCall
@@ -90,7 +90,8 @@ class AnswerReader:
         """Find the calls of an answer; whether they came natively."""
         mode = self.agent.tool_call_mode
         if reply.calls or mode == "native":
-            return tuple(with_own_name(call, self.agent.tools) for call in reply.calls), True
+            given = [one for call in reply.calls for one in calls_within(call)]
+            return tuple(with_own_name(call, self.agent.tools) for call in given), True
         tools = self.agent.tools.values()
         properties = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
         marked = find_written_calls(reply.content, properties) if reply.has_written_calls else []

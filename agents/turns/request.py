@@ -128,6 +128,7 @@ def prepare_request(
         part=wanted.part,
         own=own,
         meter=wanted.meter,
+        takes_written=agent.tool_call_mode != "native",
     )
     # behind the system prompt, and what stands before it
     query = 1 + place + len(beside) if agent.kept is not None else -1

@@ -1,15 +1,22 @@
 """The names by which models call tools: right, or nearly; pure."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from tools.calls import ToolCall
 
 # before a name: the namespace that a template shows tools in
-NAMESPACE = re.compile(r"(?:functions?|tools?|default_api|multi_tool_use|namespace)[.:/]")
+NAMESPACE = re.compile(
+    r"(?:<function=|call:)?(?:(?:functions?|tools?|default_api|multi_tool_use|namespace|assistant"
+    r"|repo_browser)(?:::|[.:/_]))?"
+)
 # behind it: the number of the call (Kimi), a mark of the template that slipped in (gpt-oss)
-BEHIND = re.compile(r"(?::\d+|<\|.*)\Z", re.DOTALL)
+BEHIND = re.compile(r"(?:[:.]\d+|\(\)|<\|.*)\Z", re.DOTALL)
+
+
+# GPT's tool for several calls at once
+TOGETHER = ("multi_tool_use", "functions.multi_tool_use")
 
 
 def own_name(written: str, tools: Collection[str]) -> str | None:
@@ -35,6 +42,23 @@ def own_name(written: str, tools: Collection[str]) -> str | None:
         if len(near) == 1:
             return near[0]
     return None
+
+
+def calls_within(call: ToolCall) -> Iterator[ToolCall]:
+    """Yield the calls that one call of `multi_tool_use.parallel` has; else the call itself.
+
+    GPT models make it where they were not shown it.
+    """
+    uses = call.arguments.get("tool_uses")
+    if not call.tool.startswith(TOGETHER) or not isinstance(uses, list):
+        yield call
+        return
+    for number, use in enumerate(uses, 1):
+        if not isinstance(use, dict):
+            continue
+        name, given = use.get("recipient_name"), use.get("parameters")
+        arguments = given if isinstance(given, dict) else {}
+        yield ToolCall(f"{call.id}-{number}", str(name), arguments)
 
 
 def with_own_name(call: ToolCall, tools: Collection[str]) -> ToolCall:

@@ -21,6 +21,7 @@ from agents.written.forms import (
     with_arguments,
 )
 from agents.written.regions import (
+    MAX_REGIONS,
     begins_line,
     fences,
     plain_marks,
@@ -96,6 +97,10 @@ BEGINNING = re.compile(r"[{\[<(]")
 CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool"})
 
 
+# with which thoughts may end
+AT_END = (("<tool_call>", "</tool_call>"), ("<function=", "</function>"))
+
+
 def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
     """Find the calls in an answer that stand between marks, or are the whole answer.
 
@@ -121,6 +126,30 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
         )
         for number, one in enumerate(written, 1)
     ]
+
+
+def calls_at_end(thoughts: str, tools: Tools) -> str:
+    """Return the calls between marks with which thoughts end, as they stand there; "" for none.
+
+    Some models call within their thoughts (Qwen 3.5, Kimi), and servers leave the call there.
+    """
+    text = thoughts[-MAX_CHARACTERS:].rstrip()
+    for opening, closing in AT_END:
+        at = len(text)
+        if not text.endswith(closing):
+            # what it ends with was not written
+            at = text.rfind(opening)
+            if at < 0 or closing in text[at:]:
+                continue
+        for _ in range(MAX_REGIONS):
+            before = text[:at].rstrip()
+            begin = before.rfind(opening) if before.endswith(closing) else -1
+            if begin < 0:
+                break
+            at = begin
+        if at < len(text) and begins_line(text, at) and find_written_calls(text[at:], tools):
+            return text[at:]
+    return ""
 
 
 def _marked(text: str, tools: Tools) -> Iterator[WrittenCall]:

@@ -5,6 +5,7 @@ them at the start of the text, between marks of the model's own.
 """
 
 import re
+from collections.abc import Iterable
 
 # each pair of marks, as a model's chat template has them
 MARKS = {
@@ -26,7 +27,6 @@ MARKS = {
     "<|inner_prefix|>": "<|inner_suffix|>",
     "<unused94>": "<unused95>",
 }
-LONGEST = max(map(len, MARKS))
 FIRST = frozenset(mark[0] for mark in MARKS)
 # where the template itself has opened them, a text has only the end; a text about such a mark has
 # it between quotes, or as a word among others
@@ -37,9 +37,38 @@ CLOSED = re.compile(
 )
 # one more behind the first, such as an empty one of the template's
 MOST = 5
+# what templates put behind an answer, where a server leaves it there
+END_MARKS = (
+    *("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>"),
+    *("<|end|>", "</s>", "<end_of_turn>", "<eos>", "<｜end▁of▁sentence｜>", "<|END_RESPONSE|>"),
+    "<|end_of_box|>",
+)
+# the longest of several behind each other that are looked for
+MAX_END = 120
+# what of these is a tag of HTML as well
+STRUCK = ("<s>", "</s>")
+# and before it
+HEADS = (
+    *("<|start|>assistant<|channel|>final<|message|>", "<|channel|>final<|message|>"),
+    *("<|im_start|>assistant\n", "<start_of_turn>model\n", "<|begin_of_box|>"),
+    "<|start_header_id|>assistant<|end_header_id|>",
+)
+# around an answer, behind thoughts
+FRAMES = {"<answer>": "</answer>", "<response>": "</response>"}
 # what two models put around the answer itself
 FINAL = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:<\|[^|>]*\|>)?")
 RESPONSE = re.compile(r"\s*<\|START_RESPONSE\|>(.*?)(?:<\|END_RESPONSE\|>\s*)?\Z", re.DOTALL)
+
+
+def without_end_marks(text: str, marks: tuple[str, ...] = END_MARKS) -> str:
+    """Return a text without what a template has put behind it."""
+    while True:
+        shorter = text.rstrip()
+        mark = next((one for one in marks if shorter.endswith(one)), "")
+        # struck out text of HTML ends so, too
+        if not mark or (mark == STRUCK[1] and STRUCK[0] in shorter):
+            return text
+        text = shorter.removesuffix(mark)
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
@@ -64,11 +93,31 @@ def split_thoughts(text: str) -> tuple[str, str]:
         *_, last = (None, *CLOSED.finditer(text))
         if last is not None:
             return text[: last.start()].strip(), _answer(text[last.end() :])
-    return "", _without_channel(text)
+    return "", without_end_marks(_without_head(text))
 
 
 def _answer(text: str) -> str:
-    return _without_channel(text).lstrip()
+    """Return what stands behind thoughts, without what some models put around it there."""
+    answer = _without_head(text).lstrip()
+    opening = next((one for one in FRAMES if answer.startswith(one)), "")
+    if not opening:
+        return without_end_marks(answer)
+    marks = (*END_MARKS, FRAMES[opening])
+    return without_end_marks(answer.removeprefix(opening).lstrip(), marks)
+
+
+def _without_head(text: str) -> str:
+    if "<" not in text[:40]:
+        return text
+    text = _without_channel(text)
+    start = text.lstrip()
+    head = next((one for one in HEADS if start.startswith(one)), "")
+    return start.removeprefix(head).lstrip() if head else text
+
+
+def _may_become(text: str, marks: Iterable[str]) -> bool:
+    """Return whether a text is the beginning of a mark."""
+    return any(len(text) < len(mark) and mark.startswith(text) for mark in marks)
 
 
 def _without_channel(text: str) -> str:
@@ -76,37 +125,70 @@ def _without_channel(text: str) -> str:
         return found[1]
     if "<|channel|>final" not in text[:200]:
         return text
-    return FINAL.sub("", text, count=1).removesuffix("<|return|>").removesuffix("<|end|>")
+    return FINAL.sub("", text, count=1)
 
 
 class AnswerStream:
-    """A text that comes in pieces, without the thoughts at its start."""
+    """A text that comes in pieces, without the thoughts at its start and the marks at its end."""
 
     def __init__(self) -> None:
         self._held = ""
+        # of its end, what may be marks; and which these are
+        self._end = ""
+        self._marks: tuple[str, ...] = END_MARKS
+        self._is_struck = False
         # what ends the thoughts; "" before it is known whether there are any, None behind them
         self._closing: str | None = ""
 
     def feed(self, piece: str) -> str:
         """Return what of the text so far is meant for others, and was not returned before."""
+        text = self._behind_thoughts(piece)
+        if not self._end and "<" not in text:
+            # as nearly always
+            return text
+        text = self._end + text
+        self._is_struck = self._is_struck or STRUCK[0] in text
+        at = text.find("<", max(0, len(text) - MAX_END))
+        while at >= 0 and not self._may_be_end(text[at:]):
+            at = text.find("<", at + 1)
+        self._end = text[at:] if at >= 0 else ""
+        return text[:at] if at >= 0 else text
+
+    def _may_be_end(self, text: str) -> bool:
+        """Return whether marks stand there, the last of them maybe in part."""
+        while text := text.lstrip():
+            mark = next((one for one in self._marks if text.startswith(one)), "")
+            if not mark:
+                return _may_become(text, (*self._marks, STRUCK[0]))
+            text = text[len(mark) :]
+        return True
+
+    def _behind_thoughts(self, piece: str) -> str:
         if self._closing is None:
             return piece
         self._held += piece
         if self._closing == "":
             start = self._held.lstrip()
-            if any(mark.startswith(start[:LONGEST]) and len(start) < len(mark) for mark in MARKS):
+            if _may_become(start, (*MARKS, *HEADS)):
                 # it may still become one
                 return ""
             opening = next((mark for mark in MARKS if start.startswith(mark)), None)
             if opening is None:
-                return self._release(self._held)
+                return self._release(_without_head(self._held))
             self._closing, self._held = MARKS[opening], start[len(opening) :]
         _, found, rest = self._held.partition(self._closing)
-        if not found or not rest.strip():
-            # the white space behind the thoughts belongs to them
-            self._held = self._held[-len(self._closing) - 1 :] if not found else self._closing
+        if not found:
+            self._held = self._held[-len(self._closing) - 1 :]
             return ""
-        return self._release(_answer(rest))
+        start = _without_head(rest).lstrip()
+        if not start or _may_become(rest.lstrip(), HEADS) or _may_become(start, FRAMES):
+            # the white space behind the thoughts belongs to them
+            self._held = self._closing + rest
+            return ""
+        opening = next((one for one in FRAMES if start.startswith(one)), "")
+        if opening:
+            self._marks = (*self._marks, FRAMES[opening])
+        return self._release(start.removeprefix(opening).lstrip())
 
     def _release(self, text: str) -> str:
         self._closing, self._held = None, ""
@@ -115,4 +197,7 @@ class AnswerStream:
     def rest(self) -> str:
         """Return what is held back at the end of the text: a beginning that became no mark."""
         held, self._held = self._held, ""
-        return held if self._closing == "" else ""
+        end, self._end = self._end, ""
+        if not self._is_struck:
+            end = without_end_marks(end, self._marks)
+        return end + without_end_marks(held) if self._closing == "" else end

@@ -83,7 +83,7 @@ MUTANTS = (
     own(
         "answers in any coding",
         "agents/providers/server_events.py",
-        'if coding not in ("", "identity", *CODINGS):',
+        "if coding not in PLAIN and coding not in CODINGS:",
         "if False:",
         "agents/providers/test_openai_failures.py",
     ),

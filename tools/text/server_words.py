@@ -16,7 +16,18 @@ INNER_KEYS = ("error", "errors", "detail", "details")
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 HIDDEN = re.compile(r"<(script|style|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 MARKUP = re.compile(r"<!--.*?-->|<[^>]{0,2000}>", re.DOTALL)
-IS_HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)", re.IGNORECASE)
+HTML = re.compile(r"<(?:!doctype html|html|head|body)", re.IGNORECASE)
+# may stand before a page, in its first characters
+MAX_HEAD = 20_000
+BEFORE_HTML = (("<?xml", "?>"), ("<!--", "-->"))
+
+
+def is_html(body: str) -> bool:
+    """Return whether a body is a page, maybe behind comments."""
+    rest = body[:MAX_HEAD].lstrip()
+    while closing := next((end for start, end in BEFORE_HTML if rest.startswith(start)), ""):
+        rest = rest.partition(closing)[2].lstrip()
+    return HTML.match(rest) is not None
 
 
 def words_of(body: str, reason: str = "") -> str:
@@ -27,7 +38,7 @@ def words_of(body: str, reason: str = "") -> str:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
-        if IS_HTML.match(body):
+        if is_html(body):
             return _html_words(body)
         return " ".join(body.split()) or reason
     return words_in(document, 0) or " ".join(body.split()) or reason

@@ -46,7 +46,7 @@ def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     turns = make_turns(shown, outgoing.source, sends_thinking=sends_thinking)
     body: dict[str, Any] = {
         "model": outgoing.model,
-        "max_tokens": request.max_tokens or MAX_TOKENS + (extras.thinking_tokens or 0),
+        "max_tokens": outgoing.max_tokens or MAX_TOKENS + (extras.thinking_tokens or 0),
         "messages": turns.turns,
     }
     if system:
@@ -64,7 +64,7 @@ def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     if extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
         _mark(body, turns.ended_at, extras)
     body |= extras.body
-    if request.stream and outgoing.quirks.streams:
+    if outgoing.is_streamed:
         body["stream"] = True
     return body
 

@@ -71,6 +71,8 @@ class MessageReader(Collector):
         if reason := end.get("stop_reason"):
             self.finish_reason = str(reason)
             self.has_refused = self.has_refused or reason == "refusal"
+            # some gateways send no `message_stop` behind it
+            self.finished = True
         why = part_at(end, "stop_details", "explanation")
         if why and not self.text and isinstance(why, str):
             self.take_refusal(why)
@@ -79,8 +81,9 @@ class MessageReader(Collector):
         """See Collector."""
         if not isinstance(usage, dict):
             return
-        # the newest of a stream leave out what has not changed
-        self.counts |= {key: value for key, value in usage.items() if value is not None}
+        # the newest of a stream leave out what has not changed, or have a zero there
+        known = self.counts
+        self.counts |= {key: value for key, value in usage.items() if value or key not in known}
         counts = self.counts
         read = count_in(counts, "cache_read_input_tokens")
         write = count_in(counts, "cache_creation_input_tokens")
@@ -115,6 +118,9 @@ class MessageReader(Collector):
         """Add a piece to a block."""
         source, target = PIECES.get(str(delta.get("type")), ("", ""))
         text = delta.get(source)
+        if target in ("text", "thinking") and index not in self.blocks:
+            # its beginning was not sent
+            self._begin(index, {"type": target, target: ""})
         if not isinstance(text, str) or index not in self.blocks:
             return
         match target:

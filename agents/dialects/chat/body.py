@@ -71,13 +71,13 @@ def chat_body(outgoing: Outgoing) -> dict[str, Any]:
         schema = strict_schema(request.output)
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     body |= outgoing.sampling
-    if request.max_tokens is not None and quirks.max_tokens_key != "none":
-        body[quirks.max_tokens_key] = request.max_tokens
+    if outgoing.max_tokens is not None and quirks.max_tokens_key != "none":
+        body[quirks.max_tokens_key] = outgoing.max_tokens
     if (extras.thinking or extras.thinking_tokens) and outgoing.sends("reasoning_effort"):
         body |= _thinking(extras)
     if extras.body:
         body |= extras.body
-    if request.stream and quirks.streams:
+    if outgoing.is_streamed:
         body["stream"] = True
         if quirks.stream_usage:
             body["stream_options"] = {"include_usage": True}

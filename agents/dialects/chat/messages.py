@@ -1,5 +1,6 @@
 """A message and a tool in the form of chat completions."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import to_json
@@ -18,9 +19,9 @@ THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blo
 # of schemas of tools, known everywhere, or needed to read the others
 PLAIN_KEYWORDS = frozenset(
     {"type", "description", "properties", "required", "items", "enum", "anyOf", "oneOf", "allOf"}
-    | {"$ref", "$defs"}
 )
 # of these, the keywords with schemas by name
+MAX_DEPTH = 16
 NAMED_SCHEMAS = ("properties", "$defs")
 
 
@@ -74,9 +75,12 @@ def tool_form(tool: ToolDefinition) -> dict[str, Any]:
 
 def plain_tool_form(tool: ToolDefinition) -> dict[str, Any]:
     """Make the form of a tool for an endpoint that knows few keywords of JSON Schema."""
-    form = tool_form(tool)
-    function = form["function"]
-    return {**form, "function": {**function, "parameters": _plain(tool.parameters)}}
+    parameters = _plain(tool.parameters, tool.parameters.get("$defs") or {})
+    function = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    if not parameters.get("properties"):
+        # Google takes no object without properties
+        del function["parameters"]
+    return {"type": "function", "function": function}
 
 
 def extra_keywords(schema: Any) -> set[str]:
@@ -94,17 +98,34 @@ def _inner(schema: dict[str, Any]) -> list[Any]:
     return [*named, schema.get("items"), *listed]
 
 
-def _plain(schema: Any) -> Any:
-    """Return a schema without the keywords that only check: arguments are checked here."""
-    if not isinstance(schema, dict):
-        return schema
+def _plain(schema: Any, defs: Mapping[str, Any], depth: int = 0) -> Any:
+    """Return a schema without the keywords that only check: arguments are checked here.
+
+    What it refers to stands in it; what may be null is only what else it may be.
+    """
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return schema if depth <= MAX_DEPTH else {}
+    if isinstance(ref := schema.get("$ref"), str):
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**(defs.get(ref.rpartition("/")[2]) or {}), **rest}
     plain = {key: value for key, value in schema.items() if key in PLAIN_KEYWORDS}
-    for key in NAMED_SCHEMAS:
-        if isinstance(plain.get(key), dict):
-            plain[key] = {name: _plain(one) for name, one in plain[key].items()}
+    if isinstance(kinds := plain.get("type"), list):
+        plain["type"] = next((one for one in kinds if one != "null"), "string")
+    if not all(isinstance(one, str) for one in plain.get("enum") or ()):
+        del plain["enum"]
+    if isinstance(plain.get("properties"), dict):
+        inner = plain["properties"].items()
+        plain["properties"] = {name: _plain(one, defs, depth + 1) for name, one in inner}
     if "items" in plain:
-        plain["items"] = _plain(plain["items"])
+        plain["items"] = _plain(plain["items"], defs, depth + 1)
     for key in ("anyOf", "oneOf", "allOf"):
-        if isinstance(plain.get(key), list):
-            plain[key] = [_plain(one) for one in plain[key]]
+        if not isinstance(plain.get(key), list):
+            continue
+        options = [_plain(one, defs, depth + 1) for one in plain.pop(key)]
+        options = [one for one in options if one != {"type": "null"}]
+        if len(options) == 1:
+            plain = {**options[0], **plain}
+        else:
+            # beside it nothing may stand
+            plain = {key: options}
     return plain

@@ -5,12 +5,13 @@ reason, or usage in every chunk. What a provider adds to a message (a thought si
 kept, to be sent back.
 """
 
+import json
 from typing import Any
 
 from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.collector import Collector
 from agents.dialects.counts import counted_usage, part_at
-from agents.dialects.refusals import error_in, refusal_in
+from agents.dialects.refusals import error_in, refusal_in, refusal_of_document
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.model import ModelReply
@@ -23,7 +24,7 @@ KEPT_MESSAGE_KEYS = frozenset({"extra_content", *THOUGHTS})
 PARTS_OF_USAGE = frozenset(
     {
         *("prompt_tokens_details", "completion_tokens_details"),
-        *("prompt_cache_hit_tokens", "cache_creation_input_tokens"),
+        *("prompt_cache_hit_tokens", "cache_creation_input_tokens", "cached_tokens"),
     }
 )
 # of these, what is words for people
@@ -82,13 +83,15 @@ class ReplyReader(Collector):
         # some gateways have an empty one in every answer
         if error and (not isinstance(error, dict) or any(error.values())):
             self.take_failure(data)
-            raise refusal_in(error)
+            raise refusal_of_document(data)
         self.take_model(data.get("model"))
-        self.take_usage(data.get("usage"))
+        self.take_usage(data.get("usage") or part_at(data, "x_groq", "usage"))
         given = data.get("choices")
         listed = given if isinstance(given, list) else []
         if choices := [one for one in listed if isinstance(one, dict)]:
             choice = self._of_several(choices)
+            # Kimi
+            self.take_usage(choice.get("usage"))
             if isinstance(error := choice.get("error"), dict):
                 self.take_failure(data)
                 raise refusal_in(error)
@@ -123,7 +126,12 @@ class ReplyReader(Collector):
         """See Collector."""
         if not isinstance(usage, dict):
             return
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        known = self.usage
+        # some end a stream with zeros, and some have the names of another API
+        prompt = usage.get("prompt_tokens", usage.get("input_tokens"))
+        prompt = (not prompt and known.prompt_tokens) or prompt
+        completion = usage.get("completion_tokens", usage.get("output_tokens"))
+        completion = (not completion and known.completion_tokens) or completion
         total = usage.get("total_tokens")
         if isinstance(total, int) and (self.quirks.google or _is_apart(usage)):
             # what was thought is in the total, and not in what came out
@@ -137,7 +145,7 @@ class ReplyReader(Collector):
             prompt,
             completion,
             thinking=part_at(usage, "completion_tokens_details", "reasoning_tokens"),
-            cache_read=read or usage.get("prompt_cache_hit_tokens"),
+            cache_read=read or usage.get("prompt_cache_hit_tokens") or usage.get("cached_tokens"),
             cache_write=usage.get("cache_creation_input_tokens") or written,
         )
 
@@ -165,6 +173,8 @@ class ReplyReader(Collector):
         elif isinstance(content, list):
             for part in content:
                 self._part(part)
+        elif isinstance(content, dict) and content:
+            self._part(content if "text" in content else json.dumps(content, ensure_ascii=False))
         elif refusal := message.get("refusal"):
             self.take_refusal(str(refusal))
         if not KEPT_MESSAGE_KEYS.isdisjoint(message):

@@ -61,12 +61,12 @@ def responses_body(outgoing: Outgoing) -> dict[str, Any]:
     if outgoing.sends("reasoning_effort") and (reasoning := _reasoning(outgoing)):
         body["reasoning"] = reasoning
     body |= outgoing.sampling
-    if request.max_tokens is not None:
-        body["max_output_tokens"] = request.max_tokens
+    if outgoing.max_tokens is not None and outgoing.quirks.max_tokens_key != "none":
+        body["max_output_tokens"] = outgoing.max_tokens
     if extras.cache_key and extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
         body["prompt_cache_key"] = extras.cache_key[:MAX_NAME]
     body |= extras.body
-    if request.stream and outgoing.quirks.streams:
+    if outgoing.is_streamed:
         body["stream"] = True
     return body
 

@@ -52,7 +52,13 @@ class ResponseReader(Collector):
             case "response.output_item.done":
                 if isinstance(item := event.get("item"), dict):
                     self.items[_index(event, len(self.items))] = item
-            case "response.completed" | "response.incomplete" | "response.failed":
+            case (
+                "response.completed"
+                | "response.incomplete"
+                | "response.failed"
+                # the same in other servers
+                | "response.done"
+            ):
                 response = event.get("response")
                 return self._end(response if isinstance(response, dict) else {})
         return self.stream.feed("".join(self.text[before:]))

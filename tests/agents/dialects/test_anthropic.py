@@ -239,7 +239,8 @@ async def test_an_overloaded_server_is_asked_again(tmp_path: Path):
 async def test_a_stream_that_is_cut_is_asked_again(tmp_path: Path):
     """In a signature as well as in a text: nothing of it is kept."""
     events = anthropic.events(document(MODEL, [thought(PLACE, MODEL, "hm"), text("done")]))
-    for cut in range(1, len(events)):
+    # behind the reason why it ended, `message_stop` may be left out
+    for cut in range(1, len(events) - 1):
         async with model_server([streamed(events[:cut]), streamed(events)]) as server:
             run = await played(at(tmp_path / str(cut), server.url), deltas=True)
         assert (run.row.answer, warnings(run)) == ("done", ["model_retry"])

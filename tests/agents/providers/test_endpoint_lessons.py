@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.crews import write_yaml
 from tests.support.endpoints import (
     answer_as,
     call,
@@ -55,6 +56,16 @@ LEARNED: dict[str, tuple[Callable[[Request], bool], str, dict[str, Any]]] = {
         lambda request: request.get("reasoning_effort") == "xhigh",
         "Invalid value: 'xhigh'. Supported values are: 'none', 'minimal', 'low', 'medium' and 'high'.",
         {"thinking": "max"},
+    ),
+    "groq-effort": (
+        lambda request: "reasoning_effort" in request,
+        "`reasoning_effort` must be one of `none` or `default`",
+        {"thinking": "high"},
+    ),
+    "effort-value": (
+        lambda request: "reasoning_effort" in request,
+        "Invalid reasoning_effort: high. Must be one of: low, medium",
+        {"thinking": "high"},
     ),
     "ollama-effort": (
         lambda request: "reasoning_effort" in request,
@@ -141,8 +152,6 @@ async def test_a_call_that_was_written_wrongly_is_asked_for_again(name: str, tmp
 @pytest.mark.parametrize(
     "text",
     [
-        "The parameter max_tokens specified in the request is not valid: integer above maximum "
-        "value, expected a value <= 32768, but got 64000 instead.",
         "Invalid 'max_tokens': integer below minimum value. Expected a value >= 16, but got 10 "
         "instead.",
         "Function tools with reasoning_effort are not supported for gpt-5.6 in "
@@ -159,6 +168,62 @@ async def test_what_is_about_something_else_ends_the_run(text: str, tmp_path: Pa
     assert text[:60] in (run.row.answer or "")
     assert warnings(run) == []
     assert all(one.get("max_tokens") == 64000 and "tools" in one for one in server.asked)
+
+
+NESTED = """
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass
+class Place:
+    city: str
+    zone: int = 0
+
+
+def find(place: Place, kind: Literal[1, 2] = 1, near: str | None = None) -> str:
+    \"\"\"Find.
+
+    Args:
+        near: of what
+    \"\"\"
+    return "found"
+
+
+def ping() -> str:
+    \"\"\"Ping.\"\"\"
+    return "pong"
+"""
+FEW_FORMS = (
+    "schema specified other fields alongside any_of. When using any_of, it must be the only field",
+    "parameters.properties: should be non-empty for OBJECT type",
+    "parameters.properties[kind].enum: only allowed for STRING type",
+    'Invalid JSON payload received. Unknown name "$defs" at tools[0]: Cannot find field.',
+)
+
+
+@pytest.mark.parametrize("text", FEW_FORMS)
+async def test_schemas_in_few_forms(text: str, tmp_path: Path):
+    """What Google takes: nothing beside alternatives, no empty object, no numbers to choose from."""
+
+    def refuses(request: Request) -> bool:
+        tools = str(request.get("tools"))
+        return "anyOf" in tools or "$" in tools or "enum" in tools
+
+    async with model_server(refusing(error(text), refuses)) as server:
+        folder = crew_at(tmp_path, server.url, {"tools": ["find", "ping"]})
+        entries = {
+            name: {"kind": "python", "function": f"n.py:{name}"} for name in ("find", "ping")
+        }
+        write_yaml(folder / "tools.yaml", {"tools": entries})
+        (folder / "n.py").write_text(NESTED)
+        run = await played(folder)
+    assert (run.row.answer, warnings(run)) == ("done", ["endpoint_learned"])
+    find, ping = (one["function"] for one in server.asked[-1]["tools"])
+    assert "parameters" not in ping
+    place = find["parameters"]["properties"]["place"]
+    assert place["properties"]["city"]["type"] == "string"
+    assert find["parameters"]["properties"]["near"]["type"] == "string"
 
 
 async def test_a_conversation_that_ends_with_the_model(tmp_path: Path):

@@ -1,0 +1,111 @@
+"""Endpoints that answer in pieces only, and lengths of answers that a model does not write."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.endpoints import both, crew_at, error, played, refusing, warnings
+from tests.support.model_server import http, model_server
+
+ONLY_IN_PIECES = (
+    "parameter.enable_thinking must be set to false for non-streaming calls",
+    "This model only support stream mode, please enable the stream parameter to access the model.",
+    "Stream must be set to true",
+    "Requests with max_tokens > 4096 must have stream=true",
+    "enable thinking can not be support when `stream=False`",
+)
+
+
+@pytest.mark.parametrize("text", ONLY_IN_PIECES)
+async def test_an_endpoint_that_answers_in_pieces_only(tmp_path: Path, text: str):
+    """It is asked so, once more; who wants the answer whole gets no pieces."""
+    refuses = refusing(error(text), lambda request: not request.get("stream"))
+    async with model_server(refuses) as server:
+        folder = crew_at(tmp_path, server.url)
+        run = await played(folder)
+    assert (run.row.answer, warnings(run)) == ("done", ["endpoint_learned"])
+    assert [bool(one.get("stream")) for one in server.asked] == [False, True]
+    assert run.of("agent_delta") == []
+
+
+async def test_it_can_be_declared(tmp_path: Path):
+    async with model_server(refusing(error("no"), lambda one: not one.get("stream"))) as server:
+        provider = {"base_url": server.url, "quirks": {"only_streams": True}}
+        run = await played(crew_at(tmp_path, server.url, providers={"gw": provider}))
+    assert (run.row.answer, len(server.asked)) == ("done", 1)
+
+
+# by what is wanted: the words of the refusal, and what is asked for then
+MOST = (
+    (
+        "max_tokens is too large: 50000. This model supports at most 4096 completion tokens, "
+        "whereas you provided 50000.",
+        4096,
+    ),
+    ("`max_tokens` must be less than or equal to `8192`, the maximum value for `m-1`", 8192),
+    ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
+    (
+        "The parameter max_tokens specified in the request is not valid: integer above maximum "
+        "value, expected a value <= 32768, but got 50000 instead.",
+        32768,
+    ),
+    (
+        "max_tokens: 50000 > 8192, which is the maximum allowed number of output tokens for m-1",
+        8192,
+    ),
+)
+
+
+@both
+@pytest.mark.parametrize(("text", "most"), MOST)
+async def test_an_answer_as_long_as_it_may_be(tmp_path: Path, text: str, most: int, deltas: bool):
+    """And from then on no longer one is asked for."""
+    refuses = refusing(error(text), lambda request: request.get("max_tokens", 0) > most)
+    async with model_server(refuses) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 50_000}), deltas=deltas)
+    assert (run.row.answer, warnings(run)) == ("done", ["endpoint_learned"])
+    assert [one["max_tokens"] for one in server.asked] == [50_000, most]
+
+
+BESIDE = (
+    "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context "
+    "length is 4096 tokens and your request has 312 input tokens (4096 > 4096 - 312).",
+    "This model's maximum context length is 4096 tokens. However, you requested 4408 tokens (312 in "
+    "the messages, 4096 in the completion). Please reduce the length of the messages or completion.",
+    "This endpoint's maximum context length is 4096 tokens. However, you requested about 4408 tokens "
+    "(300 of text input, 12 of tool input, 4096 in the output).",
+    "input length and `max_tokens` exceed context limit: 312 + 4096 > 4096, decrease input length or "
+    "`max_tokens` and try again",
+)
+
+
+@pytest.mark.parametrize("text", BESIDE)
+async def test_an_answer_that_does_not_fit_beside_the_prompt(tmp_path: Path, text: str):
+    """It is asked for as long as there is room; the prompt stays whole."""
+    refuses = refusing(error(text), lambda request: request["max_tokens"] > 3784)
+    async with model_server(refuses) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
+    assert (run.row.answer, warnings(run)) == ("done", ["answer_bounded"])
+    assert [one["max_tokens"] for one in server.asked] == [4096, 3784]
+    assert server.asked[0]["messages"] == server.asked[1]["messages"]
+
+
+async def test_a_prompt_without_room(tmp_path: Path):
+    """Where the prompt itself is too long, no answer is asked for that is none."""
+    text = BESIDE[0].replace("has 312 input", "has 4000 input")
+    async with model_server(lambda _: http(400, error(text))) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
+    assert run.of("error")[0]["metadata"]["code"] == "context_overflow"
+    assert len(server.asked) == 1
+
+
+async def test_a_server_that_never_has_enough(tmp_path: Path):
+    """It ends, whatever it says."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        return http(400, error(BESIDE[0]))
+
+    async with model_server(reply) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
+    assert (run.row.status, len(server.asked)) == ("failed", 2)
