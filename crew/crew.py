@@ -256,7 +256,6 @@ def load_crew(
     clock: Clock = SYSTEM_CLOCK,
     dry: bool = False,
     asks: bool = True,
-    looks: bool = False,
     secrets: Secrets | None = None,
 ) -> Crew:
     """Load the crew of a folder.
@@ -270,8 +269,6 @@ def load_crew(
         clock: of all its runs; a VirtualClock lets days pass at once.
         dry: only tools that read are called; others return what they would do.
         asks: models are called; else they need no key.
-        looks: nothing is run, only what is kept is looked at or ended: no tool is imported or
-            started, and a variable may be unset.
         secrets: gets what is secret, as the files are read; what logs use it can then hide it.
 
     Raises:
@@ -289,6 +286,5 @@ def load_crew(
         secrets=secrets or Secrets(),
         dry=dry,
         asks=asks,
-        looks=looks,
     )
     return load_from(recipe, read_sources(Path(folder)))

@@ -167,7 +167,7 @@ class _Maker:
 def with_client_models(config: AgentConfig, crew: CrewConfig) -> Iterator[tuple[str, AgentConfig]]:
     """Yield an agent with each model that a request or a budget may name, and that name."""
     named = crew.settings.client_models if config.model_from_client else ()
-    for name in dict.fromkeys((*named, *other_models(crew, config.id))):
+    for name in dict.fromkeys((*named, *other_models(crew, config))):
         yield name, config.model_copy(update={"primary": ModelConfig(model=name)})
 
 

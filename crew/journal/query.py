@@ -115,6 +115,10 @@ class Source:
 API = Source("api")
 
 
+# the id of the question of a budget, which stands as a call
+BUDGET_CALL = "budget"
+
+
 @dataclass(frozen=True, slots=True)
 class CallDecision:
     """What a person decides on one of the calls that a pause asks about."""
@@ -134,6 +138,13 @@ class CallDecision:
     remember: Remember | None = None
     # with `always`: globs on the texts of arguments that may be others
     patterns: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> str:
+        """What is given to a budget, in short; "" for calls: their arguments are the events'."""
+        if self.call_id != BUDGET_CALL or not self.arguments:
+            return ""
+        return " " + " ".join(f"{key}:{value}" for key, value in self.arguments.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +179,7 @@ class Answer:
     def decides(self) -> str:
         """What it decides on calls, in short; "" for one in words."""
         each = [
-            f"{one.call_id}={one.decision}{' always' * (one.remember == 'always')}"
+            f"{one.call_id}={one.decision}{' always' * (one.remember == 'always')}{one.given}"
             for one in self.decisions
         ]
         return ", ".join(each) or self.decision or ""

@@ -52,7 +52,7 @@ def decisions_made(question: Question, answer: Answer, at: datetime) -> Iterator
     for asked in question.calls:
         one = decision_on(asked, question, answer)
         reason = f': "{one.reason}"' if one.reason.strip() else ""
-        text = f"{one.decision} {asked.call.tool} of {asked.agent_id}{reason}"
+        text = f"{one.decision} {asked.call.tool} of {asked.agent_id}{one.given}{reason}"
         yield Ruling("answer", True, f"{text}, {decided_by(answer.by, at)}")
 
 

@@ -1,15 +1,21 @@
 """From the command line to a live crew and its database."""
 
 import asyncio
+import contextlib
 import os
+import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import typer
 
 from agents.errors import ProviderError
+from crew.assembly.recipe import Recipe
+from crew.config.errors import ConfigurationError
 from crew.config.files.environment import find_secrets
-from crew.crew import Crew, load_crew
-from crew.database import CONNECTIONS, Database, open_database, open_store
+from crew.config.files.sources import Sources, read_sources
+from crew.crew import Crew, load_crew, load_from
+from crew.database import CONNECTIONS, Database, is_shared, open_database, open_store, sqlite_path
 from crew.journal.store import RunStore
 from crew.runs.runs import Runs
 from server.cli.exits import Outlet, fail
@@ -21,6 +27,8 @@ from tools.text.secrets import Secrets
 
 # what only a server itself needs: a tool that reads the environment must not get it
 OWN_SECRETS = ("CREW_API_TOKENS", "CREW_TOKEN")
+# that are looked through for one without errors
+MOST_REVISIONS = 5
 
 
 def guard_process(settings: ServerSettings | None = None) -> Secrets:
@@ -70,9 +78,46 @@ def load(
 
 
 def load_to_look(folder: Path) -> Crew:
-    """Load the crew of a folder where nothing is run; see `load_crew`."""
-    secrets = guard_process()
-    return load_crew(folder, asks=False, looks=True, secrets=secrets)
+    """Load the crew of a folder where nothing is run; see `load_kept`."""
+    return asyncio.run(load_kept(folder))
+
+
+async def load_kept(folder: Path) -> Crew:
+    """Load the crew of a folder where nothing is run: no tool is needed, and no variable.
+
+    Where its files have errors, it is the newest revision that is kept and has none.
+
+    Raises:
+        ConfigurationError: of the files, where no such revision is kept.
+    """
+    recipe = Recipe(asks=False, looks=True, secrets=guard_process())
+    sources = read_sources(folder)
+    try:
+        return load_from(recipe, sources)
+    except ConfigurationError as error:
+        async for number, kept in _kept_revisions(folder):
+            with contextlib.suppress(ConfigurationError, ProviderError):
+                crew = load_from(recipe, kept)
+                problems = sum(one.severity == "error" for one in error.problems)
+                count = "an error" if problems == 1 else f"{problems} errors"
+                text = f"the files have {count} (crew validate says which): what is kept is read"
+                print(f"crew: {text} by revision {number}", file=sys.stderr)
+                return crew
+        raise
+
+
+async def _kept_revisions(folder: Path) -> AsyncIterator[tuple[int, Sources]]:
+    """Yield the newest revisions of which the files are kept."""
+    if not has_store(folder):
+        return
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    store = await open_store(url, folder, upgrades=False)
+    try:
+        for load in await store.revisions.loads(MOST_REVISIONS):
+            if (files := await store.revisions.files(load.revision)) is not None:
+                yield load.number, Sources.from_json(folder, files)
+    finally:
+        await store.aclose()
 
 
 def open_to_look(folder: Path) -> RunStore | None:
@@ -95,6 +140,12 @@ def has_store(folder: Path) -> bool:
         fail(f"there is no folder {folder}")
     url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
     return bool(url) or (folder / ".crew" / "crew.db").exists()
+
+
+def keeps_runs(folder: Path) -> bool:
+    """Return whether the database of a folder outlives the process."""
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    return is_shared(url) or sqlite_path(url, folder) is not None
 
 
 def open_runs(crew: Crew, folder: Path) -> Runs:

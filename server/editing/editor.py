@@ -254,7 +254,10 @@ class Editor:
             raise NotCurrent(text, crew.revision, list(_both(before, shown)))
         checked = await asyncio.to_thread(crew.recipe.check, present, imports=False)
         if present.without(checked.files.literals.values()).revision != crew.revision:
-            text = "the folder has files that are not served: they were edited there"
+            text = (
+                "the folder has files that are not served: they were edited there; mend and reload "
+                "them, or go back on the server's machine: crew rollback REV DIR --why TEXT"
+            )
             raise NotCurrent(text, crew.revision, list(_both(shown_files(crew.sources), shown)))
 
     def _check_draft(self, draft: FilesDraft) -> CheckedDraft:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import shutil
 import sqlite3
 import threading
 import time
@@ -29,6 +30,8 @@ JOB_SECONDS = 0.0003
 # for how long the thread takes brief work over, the first time; twice as long each time after that
 TAKEOVER_SECONDS, MAX_TAKEOVER_SECONDS = 1.0, 60.0
 CLOSED = "the database is closed"
+# with less room a write fails
+LEAST_BYTES = 100_000
 T = TypeVar("T")
 
 
@@ -62,7 +65,9 @@ class SqliteFile:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"the database {path} cannot be used: {error}") from error
+            raise StoreError(
+                f"the database {path} cannot be used: {_reason(path, error)}"
+            ) from error
         try:
             prepare(self._connection, path, upgrades=upgrades)
             self._checkpoints = Checkpoints(path, self._restart_log)
@@ -71,7 +76,9 @@ class SqliteFile:
             raise
         except sqlite3.Error as error:
             self._connection.close()
-            raise StoreError(f"the database {path} cannot be used: {error}") from error
+            raise StoreError(
+                f"the database {path} cannot be used: {_reason(path, error)}"
+            ) from error
         # the event loop that does brief work; others give theirs to the thread
         self._home: asyncio.AbstractEventLoop | None = None
         # brief work of this turn of it
@@ -292,7 +299,8 @@ class SqliteFile:
         # full, locked, gone: what may pass; a read that fails says nothing about writes
         if writes:
             self.failing = str(error)
-        return StoreUnavailable(f"the database {self.path} cannot be used for now: {error}")
+        reason = _reason(self.path, error)
+        return StoreUnavailable(f"the database {self.path} cannot be used for now: {reason}")
 
     def _do_alone(self, job: _Job) -> Any:
         try:
@@ -321,3 +329,11 @@ def _set_outcomes(outcomes: list[tuple[_Job, Any]]) -> None:
             job.future.set_exception(outcome)
         else:
             job.future.set_result(outcome)
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Return why a file cannot be used: SQLite calls a full disk an I/O error as well."""
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(path.parent).free < LEAST_BYTES:
+            return f"{error}: the disk is full; make room on it"
+    return str(error)

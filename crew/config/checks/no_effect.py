@@ -178,7 +178,7 @@ def _unused_models(
     others = [
         choose(crew.models, name, None, None)
         for agent in agents
-        for name in other_models(crew, agent.id)
+        for name in other_models(crew, agent)
     ]
     used += others
     primaries = {agent.id: primary_of(agent, crew.models).name for agent in agents}

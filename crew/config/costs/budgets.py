@@ -1,5 +1,6 @@
 """The budgets of a crew, as its files say them."""
 
+from agents.config import AgentConfig
 from agents.costs.prices import nanos_of
 from agents.helper import PREFIX
 from crew.budgets.rules import COST_LIMITS, Act, Budget, BudgetLimits
@@ -7,6 +8,7 @@ from crew.config.crew_files import CrewFiles
 from crew.config.keys.budgets import BudgetConfig, OtherModel, thousandths
 from crew.config.keys.conversations import HELPERS
 from crew.config.keys.crew_file import CrewConfig
+from crew.config.keys.models import models_of
 from crew.config.routing_plan import entry_point, file_line
 
 
@@ -70,11 +72,17 @@ def budget_of(name: str, config: BudgetConfig, source: str) -> Budget:
     )
 
 
-def other_models(crew: CrewConfig, agent_id: str) -> list[str]:
-    """Return the models that budgets may give to an agent in place of its own."""
-    found = [
-        one.then.model
-        for one in crew.budgets.values()
-        if isinstance(one.then, OtherModel) and (not one.agents or agent_id in one.agents)
-    ]
+def other_models(crew: CrewConfig, agent: AgentConfig) -> list[str]:
+    """Return the models that budgets, or a person at a pause of one, may give to an agent."""
+    counted = [one for one in crew.budgets.values() if not one.agents or agent.id in one.agents]
+    found = [one.then.model for one in counted if isinstance(one.then, OtherModel)]
+    if any(one.then == "pause" for one in counted):
+        own = next(iter(models_of(agent, crew.models)))
+        least = own.named.context_window or 0
+        found += [
+            name
+            for name, model in crew.models.items()
+            # at an unknown price a person would not know what they choose
+            if name != own.name and model.prices and (model.context_window or least) >= least
+        ]
     return [name for name in dict.fromkeys(found) if name in crew.models]

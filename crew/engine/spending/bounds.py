@@ -10,14 +10,13 @@ from agents.errors import BudgetExceeded
 from agents.model import PaidAttempt
 from crew.budgets.estimates import EXPECTED_TOKENS
 from crew.budgets.rules import OF_REQUEST, Budget, BudgetLimits, Pot
-from crew.journal.query import Query
+from crew.journal.query import BUDGET_CALL, Query
 from crew.journal.questions import BudgetQuestion, PendingCall
 from tools.calls import ToolCall
 
 # that a person may give a pot at once
 MOST_USD, MOST_TOKENS = 1e6, 10**12
 # the pseudo-call that a person decides on
-BUDGET = "budget"
 # of an approval that gives nothing more
 AGAIN = "again"
 
@@ -93,6 +92,6 @@ def budget_question(agent_id: str, refusal: BudgetRefusal, models: Sequence[str]
         properties["model"] = {"type": "string", "enum": names, "description": text}
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     schema["minProperties"] = 1
-    call = ToolCall(BUDGET, BUDGET, shown)
-    asked = PendingCall(agent_id, call, source=BUDGET, schema=schema, may=BudgetQuestion.usual)
+    call = ToolCall(BUDGET_CALL, BUDGET_CALL, shown)
+    asked = PendingCall(agent_id, call, source=BUDGET_CALL, schema=schema, may=BudgetQuestion.usual)
     return BudgetQuestion((asked,), refusal)

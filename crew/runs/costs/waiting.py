@@ -4,12 +4,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 
-from crew.engine.spending.bounds import AGAIN, BUDGET
+from crew.engine.spending.bounds import AGAIN
 from crew.engine.spending.raising import ALL, FOR, agreed_amounts, raise_pot
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
 from crew.journal.events import Paused
-from crew.journal.query import Answer, CallDecision
+from crew.journal.query import BUDGET_CALL, Answer, CallDecision
 from crew.journal.questions import BudgetQuestion
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import PAGE, RunRow
@@ -65,7 +65,9 @@ async def _resume_others(
     async for other, theirs in _waiting(starter.store):
         if other.run_id == run_id or _pot_of(theirs) != _pot_of(question):
             continue
-        again = CallDecision(BUDGET, "approve", theirs.calls[0].agent_id, arguments={AGAIN: True})
+        again = CallDecision(
+            BUDGET_CALL, "approve", theirs.calls[0].agent_id, arguments={AGAIN: True}
+        )
         theirs_too = Answer(decisions=(again,), by=by, pause_seq=other.pause_seq)
         with contextlib.suppress(CrewError):
             await starter.resume(other.run_id, theirs_too, own)

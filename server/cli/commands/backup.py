@@ -21,7 +21,7 @@ from crew.journal.store import RunStore
 from server.backups import backup_name, forget_backups, make_backup
 from server.cli.exits import Exit, Folder, fail
 from server.cli.hints import quoted, shell_quoted
-from server.cli.opening import load_to_look, opened_database
+from server.cli.opening import load_kept, load_to_look, opened_database
 from server.settings import ServerSettings
 from tools.clock import SYSTEM_CLOCK, rfc3339
 from tools.text.texts import visible
@@ -142,7 +142,7 @@ def restore(
 
 async def _hold_shared(folder: Path, held: Held) -> None:
     """Do what follows from a PostgreSQL database that pg_restore has brought back."""
-    crew = load_to_look(folder)
+    crew = await load_kept(folder)
     settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
     database = await opened_database(crew, settings, folder)
     store = database.store

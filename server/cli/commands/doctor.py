@@ -4,6 +4,8 @@ import asyncio
 import importlib
 import os
 import resource
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,6 +35,8 @@ from tools.text.texts import visible
 
 # fewer are soon used up by streams
 FEW_DESCRIPTORS = 4096
+# room that the smallest run needs, and below which it is told
+LEAST_BYTES, FEW_BYTES = 100_000, 200_000_000
 PROBE_SECONDS = 5.0
 MARKS = {
     "ok": "[green]✓[/]",
@@ -159,8 +163,32 @@ def _quirks(provider: str, models: Mapping[str, Table]) -> list[Finding]:
     ]
 
 
+def _room(folder: Path) -> list[Finding]:
+    """Find out whether a folder can be written to, where its database is, or will be."""
+    kept = folder / ".crew"
+    place = kept if kept.exists() else folder
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(bytes(LEAST_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        text = f"{place} cannot be written to: {error.strerror}: no run can be kept"
+        return [Finding("error", text)]
+    free = shutil.disk_usage(place).free
+    if free < FEW_BYTES:
+        return [Finding("warning", f"the disk of {place} has {free // 1_000_000} MB left")]
+    return []
+
+
 async def _database(folder: Path) -> list[Finding]:
     url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    if url is None and (wrong := _room(folder)):
+        return wrong + await _kept(folder, url)
+    return await _kept(folder, url)
+
+
+async def _kept(folder: Path, url: str | None) -> list[Finding]:
     try:
         if url is None and not (folder / ".crew" / "crew.db").exists():
             # looking must not make a database

@@ -1,5 +1,6 @@
 """The command that writes a crew: init."""
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -67,6 +68,7 @@ def init(
     if existing:
         fail(f"{folder / existing[0]} exists already; nothing was written")
     begun: list[Path] = []
+    made_folders = [one for name in written for one in _missing((folder / name).parent)]
     for name, text in written.items():
         try:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -76,6 +78,9 @@ def init(
             # half of a crew would be refused the next time
             for path in begun:
                 path.unlink(missing_ok=True)
+            for path in sorted(set(made_folders), reverse=True):
+                with contextlib.suppress(OSError):
+                    path.rmdir()
             fail(f"{folder / name}: {error.strerror}; nothing was written")
     query, option = "How is this machine?", ""
     if full:
@@ -85,6 +90,11 @@ def init(
     print(
         visible(f"Wrote {folder}."), f"Try: crew run {quoted(folder)} {shell_quoted(query)}{option}"
     )
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return a folder, and those above it, as far as they are not there yet."""
+    return [one for one in (folder, *folder.parents) if not one.exists()]
 
 
 def _made(source: str, of: str | None) -> Made:

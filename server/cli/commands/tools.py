@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from crew.crew import Crew
 from crew.journal.call_text import call_text
-from server.cli.exits import HERE, Exit, fail
+from server.cli.exits import HERE, Exit, fail, say_none
 from server.cli.opening import load
 from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
@@ -79,6 +79,8 @@ def print_tools(
             write_lock(home)
         crew = load(home, None, asks=False)
         found = [describe_tool(tool, agents) for tool, agents in tools_of(crew)]
+    if not found:
+        say_none("the crew has no tools; tools.yaml describes them", as_document=as_document)
     for document in found:
         if as_document:
             print(visible_json(to_json(document).decode()))

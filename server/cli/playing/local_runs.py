@@ -16,7 +16,7 @@ from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.exits import Exit, exit_code_of, fail
 from server.cli.hints import answer_commands, command_here, say_how_to_answer
-from server.cli.opening import load, load_to_look, open_runs, open_to_look
+from server.cli.opening import keeps_runs, load, load_to_look, open_runs, open_to_look
 from server.cli.playing.answers import answer_of
 from server.cli.playing.asking import read_query
 from server.cli.playing.play import Play, Resume, Retry, cancel_run, play
@@ -103,8 +103,11 @@ def play_to_end(
         row = asyncio.run(play(runs, asked, output))
     except WrongDecision as error:
         fail(str(error), Exit.USAGE)
-    if row.status == "paused" and not is_kept:
-        print("Paused; a dry run is not kept, so it ends here.", file=sys.stderr)
+    except KeyboardInterrupt:
+        fail("ended by Ctrl-C: the run is cancelled", Exit.INTERRUPTED)
+    if row.status == "paused" and not (is_kept and keeps_runs(folder)):
+        what = "a database in memory" if is_kept else "a dry run"
+        print(f"Paused; {what} is not kept, so it ends here.", file=sys.stderr)
     elif row.status == "paused" and not as_lines:
         view, command = output.view, command_here(folder, row.run_id)
         say_how_to_answer(answer_commands(command, view.question, view.calls))

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import httpx2
-
 from crew.journal.records.audit import LOCAL
 from server.cli.commands.audit import user_name
-from server.cli.opening import load_to_look, opened_database
+from server.cli.opening import load_kept, opened_database
 from server.cli.served.api import LOCAL_URL
+from server.cli.served.in_process import InProcessTransport
 from server.client.client import CrewClient
 from server.http.api import OPERATIONS
 from server.http.app import build_app
@@ -33,10 +32,10 @@ class _OwnToken(Tokens):
 async def local_client(folder: Path) -> AsyncIterator[CrewClient]:
     """Open the store of a folder, and answer requests with it; no run is played."""
     settings = replace(ServerSettings.read(os.environ, "127.0.0.1", 0), tokens=_OwnToken())
-    crew = load_to_look(folder)
+    crew = await load_kept(folder)
     services = Services.of(crew, await opened_database(crew, settings, folder, upgrades=False))
     app = build_app([*routes_of(OPERATIONS)], services, settings, {})
     async with app.router.lifespan_context(app):
-        transport = httpx2.ASGITransport(app, client=(LOCAL, 0))
+        transport = InProcessTransport(app, (LOCAL, 0))
         async with CrewClient(LOCAL_URL, transport=transport, patience_seconds=0) as client:
             yield client

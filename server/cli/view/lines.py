@@ -14,7 +14,6 @@ ASKS = {
     "approval": "needs your approval",
     "form": "asks you something first",
     "unknown_outcome": "may have acted already",
-    "budget": "is more than is left",
     "restored": "needs your word before it goes on",
 }
 # what to say, by the kind of the question

@@ -266,7 +266,9 @@ class RunView:
     def _show_pause(self, data: Mapping[str, Any]) -> None:
         self.question = data.get("question") or ""
         self.calls = data.get("calls", [])
-        for call in self.calls:
+        if budget := data.get("budget"):
+            self._print(f"  [bold yellow]? spend more? {escape(budget['text'])}[/]")
+        for call in self.calls if not budget else ():
             for line in asked_lines(self.question, call, is_one=len(self.calls) == 1):
                 self._print(line)
         if form := data.get("form"):

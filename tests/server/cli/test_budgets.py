@@ -169,3 +169,30 @@ def test_mistakes_have_their_line(tmp_path: Path):
         assert said in ended.stdout, (budget, ended.stdout)
         number = len(text.splitlines()) + 3
         assert f"crew.yaml:{number}:" in ended.stdout, (budget, ended.stdout)
+
+
+def test_what_a_person_gives_is_in_the_audit(tmp_path: Path):
+    """And in why; the question is in words, and another model may answer."""
+    small = {"provider": "scripted", "prices": {"input": 1, "output": 2}}
+    models = {"large": {"provider": "scripted", "prices": PRICES}, "small": small}
+    budgets = {"one": {"scope": "run", "usd": 0.01, "then": "pause"}}
+    folder = write_crew(tmp_path, {"writer": WRITER}, SAY, models=models, budgets=budgets)
+    for given, detail in (({"model": "small"}, "model:small"), ({"usd": 0.5}, "usd:0.5")):
+        paused = crew("run", folder, "x")
+        assert "? spend more? budget one of" in paused.stdout
+        assert '{"budget"' not in paused.stdout
+        decision = f"writer/budget=approve={json.dumps(given)}"
+        done = crew("answer", "last", "", folder, "--call", decision)
+        assert done.returncode == 0, done.stderr
+        newest = json.loads(crew("audit", folder, "--json").stdout.splitlines()[0])
+        assert (newest["action"], newest["detail"]) == ("answer", f"budget=approve {detail}")
+        assert f"approve budget of writer {detail}, by" in crew("why", folder, "last").stdout
+
+
+def test_a_name_that_no_agent_has_is_not_suggested(tmp_path: Path):
+    models = {"large": {"provider": "scripted"}, "zebra": {"provider": "scripted"}}
+    budgets = {"day": {"scope": "crew", "per": "day", "calls": 1, "models": ["zebra"]}}
+    folder = write_crew(tmp_path, {"writer": WRITER}, SAY, models=models, budgets=budgets)
+    shown = crew("validate", folder)
+    assert "budget-never" in shown.stdout + shown.stderr
+    assert "did you mean 'zebra'" not in shown.stdout + shown.stderr

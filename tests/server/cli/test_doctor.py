@@ -13,6 +13,7 @@ from tests.support.forked import crew
 from tests.support.mcp_servers import raw_server
 from tests.support.model_server import http, model_server
 from tests.support.postgres import Postgres, needs_postgres
+from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 
 
 def doctor(folder: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -30,6 +31,21 @@ def test_before_the_first_run(tmp_path: Path):
     assert "✓ ok: the files have 0 errors and 0 warnings" in found.stdout
     assert "note: no run has been kept yet" in found.stdout
     assert not (tmp_path / ".crew").exists()
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path):
+    """It is found out before a run is lost."""
+    folder = small_crew(tmp_path)
+    ended = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$0" doctor "$1"', BIN / "crew", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PROCESS_SECONDS,
+        env=clean_environment(),
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert f"error: {folder} cannot be written to" in ended.stdout
 
 
 def test_a_file(tmp_path: Path):

@@ -282,7 +282,7 @@ def test_runs_are_deleted_and_revisions_brought_back(folder: Path):
         assert "new runs get it" in crew("reload", *options).stdout
         back = crew("rollback", "1", "--why", "it was worse", "--yes", *options)
         assert back.returncode == 0, back.stderr
-        assert "-system_prompt: You are a." in back.stdout
+        assert "+system_prompt: You are a." in back.stdout
         assert desk.read_text() == before
     desk.write_text(before.replace("You are a.", "You are a third."))
     crew("run", folder, "what now?")

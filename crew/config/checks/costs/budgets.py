@@ -59,7 +59,7 @@ def _check_reach(
     known = {model.name for model in chosen} | others
     for place, model in enumerate(budget.models):
         if model not in known:
-            near = document.near(model, {*known, *crew.models})
+            near = document.near(model, known)
             text = f"no agent has the model {model!r}, so this budget never counts it"
             where = (*path, "models", place)
             yield document.problem(where, "budget-never", text, suggestion=near)

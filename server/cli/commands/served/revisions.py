@@ -51,8 +51,12 @@ def revisions(
             print(visible(_line(one)))
 
 
-def _show_diff(api: Api, revision: str, *, as_document: bool) -> None:
-    found = api.read(f"/revisions/{quote(revision, safe='')}/diff")
+def _show_diff(
+    api: Api, revision: str, to: str | None = None, *, as_document: bool = False
+) -> None:
+    """Print what differs from a revision to another one; None: to what is served."""
+    wanted = {"to": to} if to is not None else {}
+    found = api.read(f"/revisions/{quote(revision, safe='')}/diff", **wanted)
     if as_document:
         print(visible_json(json.dumps(found, ensure_ascii=False)))
         return
@@ -92,17 +96,23 @@ def rollback(
     if not why.strip():
         raise typer.BadParameter("say why, for those who look at it later", param_hint="--why")
     target = chosen_target(server, profile, folder)
-    with opened_api(target, folder or HERE) as api:
-        _show_diff(api, revision, as_document=False)
-        if not yes and not _agrees():
-            return
-        if target is not None:
+    if target is not None:
+        with opened_api(target, HERE) as api:
+            current = api.read("/revisions", limit=1)["revisions"][0]["number"]
+            _show_diff(api, str(current), revision)
+            if not yes and not _agrees():
+                return
             path = f"/revisions/{quote(revision, safe='')}/rollback"
             saved = api.send("POST", path, {"reason": why})
-            others = saved["others"]
-            print(f"revision {saved['revision']} is served, number {saved['number']}")
-    if target is None:
+        others = saved["others"]
+        print(f"revision {saved['revision']} is served, number {saved['number']}")
+    else:
+        # the folder may be one that no longer loads
         rolling = importlib.import_module("server.cli.served.rolling")
+        for one in rolling.changes_of(folder or HERE, revision):
+            print(visible(one))
+        if not yes and not _agrees():
+            return
         others = rolling.roll_back_folder(folder or HERE, revision, why)
         print("written; a server takes it at its next reload")
     if others:

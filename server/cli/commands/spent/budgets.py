@@ -12,7 +12,7 @@ from server.cli.served.api import opened_api
 from server.cli.served.options import GivenFolder, Profile, Server, chosen_target
 from tools.text.texts import visible, visible_json
 
-NONE = "crew.yaml has no budgets, or nothing was used of them"
+NONE = "no pot is in use: crew.yaml has no budgets, or those of runs, which end with them"
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls"}
 
 
