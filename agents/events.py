@@ -114,6 +114,7 @@ class AgentResponded:
         unknown = [one.value for one in self.unknown]
         more: dict[str, Any] = {"output": self.output, "invalid": self.invalid}
         more |= {"output_unknown": unknown, "cached": self.cached or None}
+        more["words"] = self.words or None
         return {key: value for key, value in more.items() if value not in (None, (), [])}
 
     @property

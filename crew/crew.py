@@ -101,6 +101,11 @@ class Crew:
         """The routing graph."""
         return RoutingGraph.of(self.routing, self.entry_point)
 
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The signals of its routing."""
+        return tuple(one.signal for ways in self.config.routing.signals.values() for one in ways)
+
     def name_of(self, agent_id: str) -> str:
         """Return an agent's display name."""
         return self.agents[agent_id].name if agent_id in self.agents else agent_id

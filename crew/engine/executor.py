@@ -135,7 +135,7 @@ class CrewExecutor:
         if (state := self.state).status == "running":
             for result in cut_off_all(state, self.crew, f"the run was {reason}"):
                 self._record(result)
-            self._ends.finish(reason, state.main.agent_id, state.last_answer)
+            self._ends.finish(reason, state.last_agent or state.main.agent_id, state.last_answer)
 
     def fail(self, reason: ErrorReason, text: str) -> None:
         """Record that the run failed outside its loop; nothing once it has ended."""

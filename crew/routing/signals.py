@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -46,6 +46,14 @@ class Signal:
                 return True
             at = normal_text.find(self.normal, at + 1)
         return False
+
+
+def ending_signal(text: str, signals: Iterable[Signal]) -> str:
+    """Return the signal with which a text ends, as it is written there; "" where it has none."""
+    text = text.rstrip()
+    found = (match for one in signals if one.normal for match in one.pattern.finditer(text))
+    begins = min((one.start() for one in found if one.end() == len(text)), default=len(text))
+    return text[begins:]
 
 
 # few signals are ever escaped, and each takes 0.1 ms to compile

@@ -52,10 +52,16 @@ export function post(path, body) {
   return call(path, { method: "POST", headers, body: body && JSON.stringify(body) });
 }
 
+// a start of which no answer came: it may have begun, and the same again is that one
+let unsure = { body: "", key: "" };
+
 export async function start(query, more = {}) {
+  const body = JSON.stringify({ query, deltas: true, ...more });
+  if (unsure.body !== body) unsure = { body, key: crypto.getRandomValues(new Uint32Array(4)).join("-") };
   // lists say that it was started here
-  const headers = { "Content-Type": "application/json", "X-Crew-Source": "console" };
-  const answer = await call("/runs", { method: "POST", headers, body: JSON.stringify({ query, deltas: true, ...more }) });
+  const headers = { "Content-Type": "application/json", "X-Crew-Source": "console", "Idempotency-Key": unsure.key };
+  const answer = await call("/runs", { method: "POST", headers, body });
+  unsure = { body: "", key: "" };
   return (await answer.json()).run_id;
 }
 

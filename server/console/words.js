@@ -61,7 +61,7 @@ const VIETNAMESE = {
   user: "người dùng", "No conversations.": "Không có hội thoại nào.", "New conversation": "Hội thoại mới", Rename: "Đổi tên", Title: "Tên", Export: "Xuất",
   Delete: "Xoá", Send: "Gửi", "Delete this conversation with all its runs?": "Xoá hội thoại này cùng mọi lượt chạy của nó?",
   "Summary of older exchanges": "Tóm tắt các lượt cũ", "It waits for you.": "Đang chờ bạn.", "It is at work.": "Đang làm việc.", Now: "Bây giờ", "started by": "được bắt đầu bởi", "started by anything": "bắt đầu từ đâu cũng được", console: "bảng điều khiển", api: "API", schedule: "lịch", hook: "hook", fork: "bản sao",
-  "The files of the crew were not taken": "Tệp của đội không được nạp", "goes on": "vẫn chạy", status: "trạng thái", agent: "tác tử",
+  "The files of the crew were not taken": "Tệp của đội không được nạp", "goes on": "vẫn chạy", status: "trạng thái", agent: "tác tử", agents: "các tác tử",
   started: "bắt đầu lúc", duration: "thời gian", "the arguments are no JSON": "tham số không phải JSON",
   "This event cannot be shown": "Không hiện được sự kiện này", "This cannot be shown": "Không hiện được mục này",
   "Copy this text": "Chép đoạn này", once: "chỉ một lần", idempotent: "làm lại được", read: "chỉ đọc",

@@ -14,6 +14,7 @@ from crew.journal.records.rows import RunRow
 from crew.journal.records.viewers import Viewer
 from crew.journal.said import Said, describe_attached
 from crew.journal.wire import RunEvent, result_of
+from crew.routing.signals import Signal, ending_signal
 
 RUN_KEYS = (
     "run_id",
@@ -136,14 +137,15 @@ def describe_conversation(one: Conversation) -> dict[str, Any]:
     return document
 
 
-def describe_exchange(one: Exchange) -> dict[str, Any]:
-    """Return one run of a conversation."""
+def describe_exchange(one: Exchange, signals: Sequence[Signal] = ()) -> dict[str, Any]:
+    """Return one run of a conversation; `signals`: of the crew, which texts may end with."""
     return {
         "exchange": one.number,
         "run_id": one.run_id,
         "query": one.query,
-        "parts": [_shown_part(part) for part in one.said],
+        "parts": [_shown_part(part, signals) for part in one.said],
         "answer": one.answer,
+        **_signal_of(one.answer, signals),
         "agent_id": one.agent_id,
         "agent": one.agent,
         "status": one.status,
@@ -153,7 +155,12 @@ def describe_exchange(one: Exchange) -> dict[str, Any]:
     }
 
 
-def _shown_part(one: Said) -> dict[str, Any]:
+def _signal_of(text: str, signals: Sequence[Signal]) -> dict[str, str]:
+    found = ending_signal(text, signals)
+    return {"signal": found} if found else {}
+
+
+def _shown_part(one: Said, signals: Sequence[Signal]) -> dict[str, Any]:
     """Return what was said between query and answer, where the run paused."""
     return {
         "by": "agent" if one.agent_id else "person",
@@ -161,6 +168,7 @@ def _shown_part(one: Said) -> dict[str, Any]:
         "agent_id": one.agent_id or None,
         "agent": one.agent or None,
         **({"decision": True} if one.is_decision else {}),
+        **(_signal_of(one.text, signals) if one.agent_id else {}),
         **describe_attached(one.attached),
     }
 
@@ -178,12 +186,15 @@ def describe_summary(one: Summary) -> dict[str, Any]:
 
 
 def export_document(
-    conversation: Conversation, exchanges: Sequence[Exchange], summary: Summary | None
+    conversation: Conversation,
+    exchanges: Sequence[Exchange],
+    summary: Summary | None,
+    signals: Sequence[Signal] = (),
 ) -> dict[str, Any]:
-    """Return a conversation with exchanges of it."""
+    """Return a conversation with exchanges of it; `signals`: see `describe_exchange`."""
     return {
         **describe_conversation(conversation),
-        "exchanges": [describe_exchange(one) for one in exchanges],
+        "exchanges": [describe_exchange(one, signals) for one in exchanges],
         "summary": describe_summary(summary) if summary is not None else None,
     }
 

@@ -251,9 +251,7 @@ async def fold_to_end(request: Request, started: Started, fold: Fold) -> list[Fr
 
 def speech_of(crew: Crew) -> Speech:
     """Return the words of a run of a crew, for people."""
-    routing = crew.config.routing
-    signals = [one.signal for routes in routing.signals.values() for one in routes]
-    return Speech(signals, shows_signals=crew.config.settings.show_signals)
+    return Speech(crew.signals, shows_signals=crew.config.settings.show_signals)
 
 
 def live_agents(crew: Crew) -> frozenset[str]:

@@ -10,12 +10,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from crew.journal.wire import RunEvent, Speaker
-from crew.routing.signals import Signal
+from crew.routing.signals import Signal, ending_signal
 
 
 def is_part(speaker: Speaker) -> bool:
     """Return whether it speaks beside the run's main line."""
     return any(speaker[1:])
+
+
+# reasons of an end without an answer of its own
+UNANSWERED = frozenset({"paused", "cancelled", "abandoned"})
+# behind the last answer of a run, or of a part of it up to a pause
+ENDING = frozenset({"done", "pause", "warning"})
 
 
 class SettledEvent(NamedTuple):
@@ -60,6 +66,8 @@ class Speech:
         self._held: RunEvent | None = None
         # the last answer of the main line, and its words for people
         self._last = ("", "")
+        # those that led on, which were said when that was known
+        self._earlier: dict[str, str] = {}
 
     def settle(self, event: RunEvent) -> list[SettledEvent]:
         """Return the stored events that are certain now, in their order."""
@@ -70,16 +78,23 @@ class Speech:
             self._held = None
             if not is_part(held.speaker):
                 self._last = held.content, text
+                if event.type not in ENDING:
+                    self._earlier[held.content] = text
         if event.type == "agent_response":
             self._held = event
         elif event.type == "done":
-            answer, (said, text) = event.metadata["answer"], self._last
-            # it may end without a new answer: by a limit, or a person
-            shown = text if said and answer == said else self._cut(answer, event)
-            out.append(SettledEvent(event, shown))
+            out.append(SettledEvent(event, self._ending(event)))
         else:
             out.append(SettledEvent(self.swept(event), event.content))
         return out
+
+    def _ending(self, event: RunEvent) -> str:
+        """Return the words with which a run ends, or waits: it may do so without a new answer."""
+        answer, (said, text) = event.metadata["answer"], self._last
+        if answer in self._earlier:
+            # who waits has said nothing yet; the one before it is not heard again
+            return "" if event.metadata["reason"] in UNANSWERED else self._earlier[answer]
+        return text if said and answer == said else self._cut(answer, event)
 
     def swept(self, event: RunEvent) -> RunEvent:
         """Return a `gap` with an answer for people; any other event as it is.
@@ -90,11 +105,10 @@ class Speech:
             return event
         result = event.metadata["snapshot"]
         answer = (result["answer"] or "").rstrip()
-        found = (match for one in self._signals for match in one.pattern.finditer(answer))
-        acted = min((one.start() for one in found if one.end() == len(answer)), default=None)
-        if acted is None:
+        acted = ending_signal(answer, self._signals)
+        if not acted:
             return event
-        result = {**result, "answer": answer[:acted].rstrip()}
+        result = {**result, "answer": answer.removesuffix(acted).rstrip()}
         return replace(event, metadata={**event.metadata, "snapshot": result})
 
     def piece(self, event: RunEvent) -> str:

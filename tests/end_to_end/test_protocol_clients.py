@@ -50,6 +50,73 @@ def test_the_same_request_again_answers_nothing(tmp_path: Path, query: str):
         assert paid(tmp_path) == ["bob"]
 
 
+def test_the_same_word_to_two_questions(tmp_path: Path):
+    """Of clients that send only what is new: OpenAI's, by their tries; Vercel's, by ids."""
+    rules = [
+        {"agent": "a", "seen": "twice", "after": "note", "say": "all is done"},
+        {"agent": "a", "after": "pay", "calls": [{"tool": "note"}]},
+        {"agent": "a", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    ]
+    folder = crew_at(tmp_path)
+    (folder / "notes.py").write_text('def note() -> str:\n    """Note."""\n    return "noted"\n')
+    tools = {
+        "pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True},
+        "note": {"kind": "python", "function": "notes.py:note", "requires_approval": True},
+    }
+    agents = {"a": {"tools": ["pay", "note"], "is_terminal": True}}
+    write_crew(folder, agents, rules, tools, conversations=KEPT)
+    with serving(folder) as server, client(server) as http:
+        asked = openai_of(server).responses.create
+        named = {"X-Conversation-Id": "c1"}
+        for text in ("twice", "approve", "approve"):
+            said = asked(model="test-crew", input=text, extra_headers=named)
+        assert said.output_text == "all is done"
+        chats = openai_of(server).chat.completions.create
+        for text in ("twice", "approve", "approve"):
+            message: Any = {"role": "user", "content": text}
+            named = {"X-Conversation-Id": "c2"}
+            chat = chats(model="test-crew", messages=[message], extra_headers=named)
+        assert chat.choices[0].message.content == "all is done"
+        # a retry of its own, of an answer that was lost, answers nothing
+        again = {"x-stainless-retry-count": "1", "x-conversation-id": "c3"}
+        body = {"model": "test-crew", "messages": [{"role": "user", "content": "twice"}]}
+        http.post("/v1/chat/completions", json=body, headers=again)
+        body["messages"] = [{"role": "user", "content": "approve"}]
+        first = http.post("/v1/chat/completions", json=body, headers=again)
+        second = http.post("/v1/chat/completions", json=body, headers=again)
+        assert first.json()["choices"] == second.json()["choices"]
+        assert paid(tmp_path) == ["bob"] * 3
+
+
+def test_words_to_two_questions_by_ids(tmp_path: Path):
+    """Of a chat that sends only its newest message: one of another id is new, the same is not."""
+    rules = [
+        {"agent": "a", "seen": "8", "say": "thank you [END]"},
+        {"agent": "a", "seen": "7", "say": "and then?"},
+        {"agent": "a", "say": "how many?"},
+    ]
+    folder = crew_at(tmp_path)
+    routing = {
+        "signals": {"a": [{"signal": "[END]", "target": ""}]},
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+    }
+    write_crew(folder, {"a": {}}, rules, conversations=KEPT, routing=routing)
+    with serving(folder) as server, client(server) as http:
+
+        def send(text: str, id_: str) -> str:
+            parts = [{"type": "text", "text": text}]
+            body = {"id": "c1", "messages": [{"id": id_, "role": "user", "parts": parts}]}
+            lines = iter(http.post("/ai", json=body).text.split("\n"))
+            return "".join(one["delta"] for _, one in data_of(lines) if "delta" in one)
+
+        assert "how many" in send("quiz", "m1")
+        first = send("7", "m2")
+        assert "and then" in first
+        assert send("7", "m2") == first
+        assert "and then" in send("7", "m3")
+        assert "thank you" in send("8", "m4")
+
+
 def test_words_that_a_client_puts_before_the_question(tmp_path: Path):
     """Open WebUI's template of what it has found is no chore; a title is one."""
     with serving(crew_at(tmp_path)) as server, client(server) as http:

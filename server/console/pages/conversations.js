@@ -1,11 +1,12 @@
 // Conversations of a user: a list that is searched; and one, with its runs, its summary and what comes next.
 
-import { call, every, get, post, start } from "../api.js";
+import { call, every, get, patient, post, start } from "../api.js";
 import { askingCard } from "../asking.js";
 import { attachedTo, ImageField } from "../attached.js";
 import { markdown } from "../shared/markdown.js";
 import { collection } from "./documents.js";
 import { button, cards, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
+import { Talk } from "../talk.js";
 import { t } from "../words.js";
 
 const LIMIT = 50;
@@ -109,6 +110,10 @@ class ConversationPage {
 
   // what it asks is answered here, by the same card as on the run's page; it stays while it is the same
   async showOpen(one) {
+    if (one?.status === "running") {
+      this.showWork(one);
+      return;
+    }
     const state = JSON.stringify(one ?? null);
     if (state === this.shownOpen) return;
     const { waiting = null } = one?.status === "paused" ? await get(`/runs/${one.run_id}`, { signal: this.signal }) : {};
@@ -119,6 +124,29 @@ class ConversationPage {
     this.open.replaceChildren(...(one ? exchange(one, this.place) : []), ...cards);
     this.ask.hidden = cards.length > 0;
     if (held) (cards[0] ?? this.ask).querySelector("textarea, button")?.focus();
+  }
+
+  // what is under way, as it comes; what it comes to is looked at when it pauses or ends
+  showWork(one) {
+    this.talk?.tick();
+    if (this.talk?.runId === one.run_id) return;
+    this.shownOpen = "";
+    const place = { ...this.place, asker: t("You") };
+    const talk = new Talk(one.run_id, one.query, place, () => this.fill(), () => this.go(`/runs/${one.run_id}`));
+    this.talk = talk;
+    this.open.replaceChildren(element("li", {}, talk.node));
+    this.ask.hidden = false;
+    this.follow(talk).catch(() => {}).finally(() => {
+      if (this.talk === talk) this.talk = null;
+      this.fill().catch(() => {});
+    });
+  }
+
+  async follow(talk) {
+    for await (const event of patient(() => {}).follow(talk.runId, { after: 0, signal: this.signal })) {
+      if (event.type === "warning" && event.metadata.code === "events_lost") talk.clear();
+      else talk.show(event);
+    }
   }
 
   show(found) {
@@ -181,7 +209,9 @@ function papers(rules, place, signal) {
 function exchange(one, place) {
   const run = element("small", {}, link(`/runs/${one.run_id}`, `${t("exchange")} ${one.exchange}`), " · ", clock(one.started_at));
   const states = { paused: "It waits for you.", running: "It is at work." };
-  const rest = one.answer ? markdown(one.answer) : element("p", {}, chip(one.status), " ", t(states[one.status] ?? ""));
+  const state = element("p", {}, chip(one.status), " ", t(states[one.status] ?? ""));
+  const said = one.answer ? [markdown(one.answer)] : [];
+  const rest = element("div", {}, ...said, ...(one.answer && one.status === "completed" ? [] : [state]));
   const parts = one.parts.map(({ by, text, agent, attachments }) => (by === "agent" ? speech(agent, markdown(text)) : mine(text, attachedTo(attachments, place))));
   return [mine(one.query, attachedTo(one.attachments, place)), ...parts, speech(one.agent, rest, " ", run)];
 }

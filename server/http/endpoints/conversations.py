@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.records.conversations import Conversation
+from crew.routing.signals import Signal
 from crew.runs.conversations.conversations import Conversations, as_markdown
 from crew.runs.errors import NoConversations, UnknownConversation
 from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
@@ -67,7 +68,11 @@ async def show_conversation(request: Request) -> Response:
     summary = await conversations.summary(user_id, id_)
     page = found[:limit]
     following = page[-1].number if len(found) > limit else None
-    return JsonResponse({**export_document(known, page, summary), "next": following})
+    crew = services_of(request).runs.crew
+    # people need not see them
+    signals = () if crew.config.settings.show_signals else map(Signal.of, crew.signals)
+    shown = export_document(known, page, summary, [*signals])
+    return JsonResponse({**shown, "next": following})
 
 
 async def change_conversation(request: Request) -> Response:

@@ -59,6 +59,8 @@ class ExchangePart(TypedDict):
     agent: str | None
     # a question about calls, or a decision on them that is not in words
     decision: NotRequired[bool]
+    # with which the text ends: for the crew, not for people
+    signal: NotRequired[str]
     attachments: NotRequired[list[AttachmentAnswer]]
 
 
@@ -70,6 +72,8 @@ class ExchangeAnswer(TypedDict):
     query: str
     parts: list[ExchangePart]
     answer: str
+    # with which the answer ends: for the crew, not for people
+    signal: NotRequired[str]
     agent_id: str
     agent: str
     status: RunStatus

@@ -177,7 +177,7 @@ class AguiFold:
         data, who = event.metadata, event.speaker
         if who not in self._answers:
             return []
-        made = self._end_thinking(who)
+        made, text = self._end_thinking(who), data.get("words", text)
         message, had = self._answers[who], self.speech.has_pieces(who)
         rest = self.speech.rest(who, text)
         if text or had:

@@ -1,5 +1,6 @@
 """`POST /ai` and `GET /ai/{id}/stream`: what `useChat` sends, and the streams that it reads."""
 
+import json
 import re
 from typing import Any
 
@@ -74,10 +75,21 @@ async def chat(request: Request) -> Response | EventStream:
         chat = kept_name(request, chat_id)
         return await _asked(request, heard, messages, chat, is_again=trigger == TRIGGERS[1])
 
-    started = await begin_once(request, data, decide)
+    own = () if "idempotency-key" in request.headers else _name_of(data, messages)
+    # of a chat that sends only its newest message, that message's id says what is the same
+    started = await begin_once(request, {} if own else data, decide, own)
     form = _form(request, started.run_id, started.before)
     headers = [VERSION, *heard.headers, *started.headers]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
+
+
+def _name_of(data: dict[str, Any], messages: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return what names a request that has only its newest message; () for any other."""
+    id_ = messages[0].get("id")
+    is_anew = data.get("trigger", TRIGGERS[0]) != TRIGGERS[0]
+    if is_anew or len(messages) > 1 or not isinstance(id_, str) or data.get("id") is None:
+        return ()
+    return ("ai", str(data["id"]), id_, json.dumps(messages[0]["parts"], sort_keys=True))
 
 
 async def resume_stream(request: Request) -> Response | EventStream:
@@ -175,7 +187,8 @@ async def _asked(
                 heard.ignored.append("messages.text")
                 return await _approved(request, answered), None
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
-        await require_new_words(request, run_id, heard.messages)
+        if not _name_of({"id": chat_id}, messages):
+            await require_new_words(request, run_id, heard.messages)
         return await answer_to(request, run_id, heard.last_words(), deltas=True), None
     return start_from(request, heard, branch, deltas=True)
 

@@ -100,6 +100,9 @@ class AiFold:
                 return [*self._end_text(), *self._end_thought(), failed, None]
             case kind if kind in SILENT:
                 return []
+            case "warning":
+                # the answer before it may be the last
+                return [self._data(event)]
             case _:
                 return [*self._release(), self._data(event)]
 

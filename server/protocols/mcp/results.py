@@ -54,8 +54,10 @@ class ResultFold:
         out = []
         for settled, text in self.speech.settle(event):
             self._note(settled, text)
-            if settled.type not in SILENT:
-                out.append(Frame(settled.seq, text or settled.content or settled.type))
+            # an answer of calls or of a signal alone has no words
+            words = text if settled.type == "agent_response" else text or settled.content
+            if settled.type not in SILENT and (words or settled.type != "agent_response"):
+                out.append(Frame(settled.seq, words or settled.type))
         return out
 
     def _note(self, event: RunEvent, text: str) -> None:

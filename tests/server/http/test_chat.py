@@ -206,7 +206,7 @@ def test_a_conversation_in_a_shop(browser: Browser, tmp_path: Path):
         # what the person has decided is a part of it, and is none of their words
         expect(log.locator("li.me")).to_have_count(4)
         expect(log.locator("li.note").first).to_contain_text("pay")
-        expect(log.locator("li.note").last).to_have_text("You: Approve")
+        expect(log.locator("li.note").last).to_have_text("Approve")
         expect(log).to_contain_text("paid")
         page.screenshot(path=tmp_path / "reloaded.png")
 

@@ -33,3 +33,21 @@ def test_two_of_one_person_keep_their_own(browser: Browser, tmp_path: Path):
         given = page.locator("crew-chat .card pre").first
         expect(given).to_contain_text('"to"')
         assert given.evaluate("one => getComputedStyle(one).textTransform") == "none"
+
+
+def test_a_person_is_shown_no_signals(browser: Browser, tmp_path: Path):
+    """Neither as they come nor after a reload; a question stays where it was asked."""
+    crew = chat_crew(tmp_path, conversations={})
+    with shop_of(crew) as (shop, _), opened_page(browser) as page:
+        page.goto(shop.url)
+        log = page.locator("crew-chat ol.log")
+        say(page, "ask")
+        expect(log).to_contain_text("which one?")
+        say(page, "the last")
+        expect(log).to_contain_text("done")
+        expect(page.locator("crew-chat button.main").last).to_be_enabled()
+        for _ in range(2):
+            expect(log).to_contain_text("done")
+            expect(log).not_to_contain_text("[END]")
+            expect(log.get_by_text("which one?")).to_be_visible()
+            page.reload()

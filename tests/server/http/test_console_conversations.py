@@ -89,6 +89,32 @@ def test_a_new_one_and_a_paused_one(browser: Browser, tmp_path: Path):
         expect(page.get_by_text("Paid. [END]", exact=True)).to_be_visible()
 
 
+def test_an_exchange_is_shown_while_it_is_at_work(browser: Browser, tmp_path: Path):
+    """What was said so far, and how it ended where it was ended."""
+    routing = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}}
+    rules = [
+        {"agent": "a", "say": "That is for Ben. [B]"},
+        {"agent": "b", "say": "Never said.", "delay_seconds": 600},
+    ]
+    agents: dict[str, Any] = {"a": {"name": "Ann"}, "b": {"name": "Ben", "is_terminal": True}}
+    folder = write_crew(tmp_path, agents, rules, routing=routing, conversations={})
+    with serving(folder) as server, opened_page(browser) as page:
+        page.goto(f"{server.url}/conversations")
+        page.get_by_role("button", name="New conversation").click()
+        page.get_by_label("Ask the crew").fill("help me")
+        page.get_by_role("button", name="Send").click()
+        now = page.get_by_label("Now")
+        expect(now.get_by_text("That is for Ben.")).to_be_visible()
+        expect(now.get_by_text("is thinking")).to_be_visible()
+        with client(server) as http:
+            (run,) = http.get("/api/crew/runs").json()["runs"]
+            http.post(f"/api/crew/runs/{run['run_id']}/cancel")
+        expect(now.locator("li")).to_have_count(0)
+        ended = page.locator(".speech").last
+        expect(ended).to_contain_text("Ann")
+        expect(ended).to_contain_text("cancelled")
+
+
 def test_a_crew_without_conversations_has_no_such_pages(browser: Browser, tmp_path: Path):
     """Nothing leads there."""
     with serving(write_crew(tmp_path, {"a": {}})) as server, opened_page(browser) as page:

@@ -2857,6 +2857,8 @@ export interface components {
             parts: components["schemas"]["ExchangePart"][];
             /** Answer */
             answer: string;
+            /** Signal */
+            signal?: string;
             /** Agent Id */
             agent_id: string;
             /** Agent */
@@ -2894,6 +2896,8 @@ export interface components {
             agent: string | null;
             /** Decision */
             decision?: boolean;
+            /** Signal */
+            signal?: string;
             /** Attachments */
             attachments?: components["schemas"]["AttachmentAnswer"][];
         };

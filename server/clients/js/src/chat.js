@@ -187,16 +187,16 @@ class View {
     }
   }
 
-  showExchange({ query, parts: more, answer, agent, status }) {
+  showExchange({ query, parts: more, answer, signal, agent, status }) {
     this.mine(query);
     for (const one of more) {
       // a decision was made on a card: what it was about, and what it was
-      if (one.decision && !one.agent_id) this.note(`${this.words.you}: ${this.words[one.text] ?? one.text}`);
+      if (one.decision && !one.agent_id) this.note(this.words[one.text] ?? one.text);
       else if (one.decision) this.note(one.text);
-      else if (one.agent_id) this.said(one.agent, one.text);
+      else if (one.agent_id) this.said(one.agent, withoutEnd(one.text, one.signal));
       else this.mine(one.text);
     }
-    if (answer) this.said(agent, answer);
+    if (withoutEnd(answer, signal)) this.said(agent, withoutEnd(answer, signal));
     if (status !== "completed") this.note(status === "failed" ? this.words.failed : this.words.stopped);
   }
 
@@ -399,8 +399,10 @@ class Shown {
   }
 
   answered(event) {
-    this.fold();
     const { decision, decisions } = event.metadata;
+    // a question in words stays where it was asked
+    if (decisions || decision) this.fold();
+    this.last = null;
     // a decision is a step, words are the person's
     if (decisions) for (const one of decisions) this.decided(one.decision, this.tools.get(one.call_id) ?? one.call_id);
     else if (decision) this.decided(decision, [...this.tools.values()].join(", "));
@@ -451,8 +453,10 @@ class Shown {
       item.remove();
       return;
     }
-    text.replaceWith(data.output ? table(data.output) : markdown(event.content));
+    const shown = data.output && !data.words ? table(data.output) : markdown(data.words ?? event.content);
+    text.replaceWith(shown);
     if (!data.group) this.last = item;
+    this.said = { item, shown, text: data.output ? "" : event.content };
   }
 
   tool_start(event, data) {
@@ -483,7 +487,9 @@ class Shown {
     this.view.add(element("li", { className: "crew" }, element("details", { open: true }, element("summary", {}, visible(data.component)), element("pre", {}, json(data.data)))));
   }
 
-  handoff(event) {
+  handoff(event, data) {
+    this.cut(data.signal);
+    this.fold();
     this.step(`↪ ${visible(event.content)}`);
   }
 
@@ -537,8 +543,21 @@ class Shown {
     if (data.retryable) item.append(" ", again);
   }
 
+  // the signal of an answer that was acted on is not for people
+  cut(signal) {
+    const { item, shown, text } = this.said ?? {};
+    const at = signal && text ? text.toLowerCase().lastIndexOf(signal.toLowerCase()) : -1;
+    if (at < 0) return;
+    const rest = (text.slice(0, at) + text.slice(at + signal.length)).trim();
+    if (rest) shown.replaceWith(markdown(rest));
+    else item.remove();
+    if (!rest && this.last === item) this.last = null;
+    this.said = null;
+  }
+
   done(event, data) {
     this.end();
+    this.cut(data.signal);
     if (data.reason === "paused") return;
     this.view.pause = null;
     if (data.sources?.length) this.view.add(element("li", { className: "note" }, `${this.words.sources}: ${data.sources.filter((one) => one.cited).map((one) => `[${one.n}] ${visible(one.name)}`).join(" · ")}`));
@@ -554,6 +573,11 @@ class Shown {
     for (const { name } of this.calls.values()) name.className = "";
     this.calls.clear();
   }
+}
+
+// a text without the signal at its end
+function withoutEnd(text, signal) {
+  return signal && text ? text.trimEnd().slice(0, -signal.length).trimEnd() : text;
 }
 
 const speaker = (data) => `${data.group ?? ""}/${data.task ?? ""}/${data.agent_id}`;
