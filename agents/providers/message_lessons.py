@@ -74,8 +74,9 @@ def _call_ids(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _content(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    calling = [one for one in body["messages"] if one.get("tool_calls")]
-    if not any(not one.get("content") for one in calling) or not NO_CONTENT.search(text):
+    messages = body["messages"]
+    sent = [one for one in messages if one.get("tool_calls") or one["role"] == "tool"]
+    if not any(not one.get("content") for one in sent) or not NO_CONTENT.search(text):
         return None
     match quirks.empty_content:
         case "null":

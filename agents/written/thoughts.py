@@ -43,8 +43,8 @@ END_MARKS = (
     *("<|end|>", "</s>", "<end_of_turn>", "<eos>", "<｜end▁of▁sentence｜>", "<|END_RESPONSE|>"),
     "<|end_of_box|>",
 )
-# the longest of several behind each other that are looked for
-MAX_END = 120
+# of those behind each other that are looked for: how many, and their length
+MOST_MARKS, MAX_END = 8, 60
 # what of these is a tag of HTML as well
 STRUCK = ("<s>", "</s>")
 # and before it
@@ -62,13 +62,14 @@ RESPONSE = re.compile(r"\s*<\|START_RESPONSE\|>(.*?)(?:<\|END_RESPONSE\|>\s*)?\Z
 
 def without_end_marks(text: str, marks: tuple[str, ...] = END_MARKS) -> str:
     """Return a text without what a template has put behind it."""
-    while True:
+    for _ in range(MOST_MARKS):
         shorter = text.rstrip()
         mark = next((one for one in marks if shorter.endswith(one)), "")
         # struck out text of HTML ends so, too
         if not mark or (mark == STRUCK[1] and STRUCK[0] in shorter):
-            return text
+            break
         text = shorter.removesuffix(mark)
+    return text
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
@@ -133,6 +134,8 @@ class AnswerStream:
 
     def __init__(self) -> None:
         self._held = ""
+        # before it, pieces of white space
+        self._blanks: list[str] = []
         # of its end, what may be marks; and which these are
         self._end = ""
         self._marks: tuple[str, ...] = END_MARKS
@@ -166,7 +169,11 @@ class AnswerStream:
     def _behind_thoughts(self, piece: str) -> str:
         if self._closing is None:
             return piece
-        self._held += piece
+        if not self._held and not piece.strip():
+            self._blanks.append(piece)
+            return ""
+        self._held += "".join((*self._blanks, piece))
+        self._blanks.clear()
         if self._closing == "":
             start = self._held.lstrip()
             if _may_become(start, (*MARKS, *HEADS)):
@@ -183,7 +190,7 @@ class AnswerStream:
         start = _without_head(rest).lstrip()
         if not start or _may_become(rest.lstrip(), HEADS) or _may_become(start, FRAMES):
             # the white space behind the thoughts belongs to them
-            self._held = self._closing + rest
+            self._held = self._closing + rest.lstrip()
             return ""
         opening = next((one for one in FRAMES if start.startswith(one)), "")
         if opening:
@@ -196,7 +203,8 @@ class AnswerStream:
 
     def rest(self) -> str:
         """Return what is held back at the end of the text: a beginning that became no mark."""
-        held, self._held = self._held, ""
+        held, self._held = "".join((*self._blanks, self._held)), ""
+        self._blanks.clear()
         end, self._end = self._end, ""
         if not self._is_struck:
             end = without_end_marks(end, self._marks)

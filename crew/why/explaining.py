@@ -241,11 +241,12 @@ class Explainer:
         facts = {
             "model": event.model,
             "provider": event.provider,
-            "seconds": event.duration_seconds,
+            "seconds": round(event.duration_seconds, 6),
             "tokens": {name: value for name, value in tokens.items() if value},
             "attempts": [_attempt(one) for one in event.failed] or None,
             "cached": event.cached or None,
             "price": price or None,
+            "price_at": self._prices_at(event) if price == "models" else None,
             "invalid": list(event.invalid) or None,
         }
         calls = f", calls {', '.join(one.tool for one in event.calls)}" if event.calls else ""
@@ -255,6 +256,10 @@ class Explainer:
             facts=_known(facts),
             cost_usd=_cost(usage_with(usage, event.failed)),
         )
+
+    def _prices_at(self, event: AgentResponded) -> str | None:
+        """Return the line of the prices by which an answer was counted."""
+        return self.places.prices(event.provider, event.model) if self.places is not None else None
 
     def _call(self, event: ToolStarted) -> WhyStep:
         tool = event.call.tool

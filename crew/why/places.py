@@ -8,6 +8,7 @@ from crew.config.files.document import Document, YamlPath
 from crew.config.routing_plan import file_line, routing_of
 from crew.routing.rules import Routing
 from tools.approval import ApprovalRule
+from tools.config import SetOfTools, ToolConfig
 from tools.config.common import CommonTool
 from tools.config.mcp import McpServer
 from tools.toolbox import Toolbox
@@ -41,27 +42,50 @@ class FilePlaces:
 
     def tool(self, name: str) -> str | None:
         """Return where a tool stands; None: it is built in, or unknown."""
-        entry = self.entries.get(name, name)
+        entry = self._entry(name)
         document = self.files.tool_files.get(entry)
         return None if document is None else file_line(document, ("tools", entry), key=True)
 
     def approval(self, name: str) -> ApprovalRule | None:
         """Return when calls of a tool need approval; None: the files do not say."""
-        entry = self.entries.get(name, name)
+        entry = self._entry(name)
         found = self.files.tools.get(entry)
         if isinstance(found, McpServer):
-            return found.approval_of(name.removeprefix(f"{entry}_"))
+            return found.approval_of(name.removeprefix(found.prefix_of(entry)))
         return found.approval if isinstance(found, CommonTool) else None
 
     def approval_line(self, name: str, path: YamlPath) -> str | None:
         """Return where a part of when calls of a tool need approval stands; None: nowhere."""
-        entry = self.entries.get(name, name)
+        entry = self._entry(name)
         if (document := self.files.tool_files.get(entry)) is None:
             return None
         key, at = ("requires_approval", *path), ("tools", entry)
         own = (*at, "tools", name.removeprefix(f"{entry}_"), *key)
         lines = (_line(document, one) for one in (own, (*at, *key)))
         return next((line for line in lines if line != DEFAULT), None)
+
+    def prices(self, provider: str, name: str) -> str | None:
+        """Return where the prices of a model stand in `models`; None: not there.
+
+        Args:
+            provider: that answered.
+            name: as the provider names the model.
+        """
+        models = self.files.crew.models if self.files.crew is not None else {}
+        for alias, one in models.items():
+            is_it = (one.model or alias) == name and one.provider in (None, provider)
+            if is_it and one.prices is not None:
+                return _line(self.files.crew_document, ("models", alias, "prices"))
+        return None
+
+    def _entry(self, name: str) -> str:
+        """Return the entry in tools.yaml of a tool."""
+        if name in self.entries or name in self.files.tools:
+            return self.entries.get(name, name)
+        # a server that was not started to look at the run
+        servers = ((entry, one) for entry, one in self.files.tools.items())
+        found = [one for one in servers if name.startswith(_prefix(*one))]
+        return max(found, key=lambda one: len(one[0]))[0] if found else name
 
     def taint_rule(self, agent_id: str) -> str | None:
         """Return where it stands what text of others means for calls; None: nowhere."""
@@ -78,3 +102,8 @@ def _line(document: Document, path: YamlPath) -> str:
             return DEFAULT
         data = data[part]
     return file_line(document, path, key=not isinstance(path[-1], int))
+
+
+def _prefix(entry: str, config: ToolConfig) -> str | tuple[()]:
+    """Return what the names of an entry's tools begin with; nothing begins with ()."""
+    return config.prefix_of(entry) if isinstance(config, SetOfTools) else ()

@@ -43,6 +43,8 @@ WRITTEN = frozenset(
 )
 # what Google documents for a call that another model has made, so that nothing of it is signed
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+# the result of a tool that has none, where no text may be empty
+NO_OUTPUT = "(no output)"
 
 
 def chat_body(outgoing: Outgoing) -> dict[str, Any]:
@@ -177,6 +179,8 @@ def _one_call_each(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
 
 
 def _with_content(message: WireMessage, quirks: Quirks) -> WireMessage:
+    if message["role"] == "tool" and not str(message["content"]).strip():
+        return {**message, "content": NO_OUTPUT}
     if not message.get("tool_calls") or message.get("content"):
         return message
     if quirks.empty_content == "text":

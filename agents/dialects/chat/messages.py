@@ -34,7 +34,8 @@ def message_form(message: ShownMessage) -> WireMessage:
         call_id = message.results[0].call_id
         form = {"role": "tool", "tool_call_id": call_id, "content": message.content}
     elif message.calls:
-        form["content"] = message.content or None
+        # white space alone is refused as well, by Bedrock
+        form["content"] = message.content if message.content.strip() else None
         form["tool_calls"] = [
             {
                 "id": call.id,

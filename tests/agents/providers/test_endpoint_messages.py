@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crews import write_crew
+from tests.support.crews import write_crew, write_yaml
 from tests.support.endpoints import (
     answer_as,
     both,
@@ -213,3 +213,26 @@ async def test_tools_that_are_refused_are_called_in_text(tmp_path: Path):
         run = await played(crew_at(tmp_path, server.url))
     assert run.row.answer == "done"
     assert [event["metadata"]["output"] for event in run.of("tool_result")] == ["sum 42"]
+
+
+async def test_a_result_without_output(tmp_path: Path):
+    """Of a tool that says nothing, where no text may be empty; white space alone is none."""
+
+    def refuses(request: dict[str, Any]) -> bool:
+        texts = [one.get("content", "x") for one in request["messages"]]
+        return any(isinstance(one, str) and not one.strip() for one in texts)
+
+    message = {"content": "\n\n", "tool_calls": [call("silent", "{}")]}
+    refusal = error("messages: text content blocks must be non-empty")
+    async with model_server(refusing(refusal, refuses, message)) as server:
+        folder = crew_at(tmp_path, server.url, {"tools": ["silent"]})
+        (folder / "s.py").write_text('def silent() -> str:\n    """Be silent."""\n    return ""\n')
+        write_yaml(
+            folder / "tools.yaml",
+            {"tools": {"silent": {"kind": "python", "function": "s.py:silent"}}},
+        )
+        run = await played(folder)
+    assert (run.row.answer, set(warnings(run))) == ("done", {"endpoint_learned"})
+    assert [one["content"] for one in server.asked[-1]["messages"] if one["role"] == "tool"] == [
+        "(no output)"
+    ]
