@@ -55,8 +55,12 @@ class Outgoing:
     @property
     def max_tokens(self) -> int | None:
         """The longest answer that is requested; None: no length is sent."""
-        wanted, most = self.request.max_tokens, self.quirks.most_tokens
-        return wanted if wanted is None or not most else min(wanted, most)
+        wanted = self.request.max_tokens
+        return None if wanted is None else self.bounded(wanted)
+
+    def bounded(self, wanted: int) -> int:
+        """Return a length of an answer, or the longest that the model writes."""
+        return min(wanted, self.quirks.most_tokens or wanted)
 
     @property
     def is_streamed(self) -> bool:

@@ -98,9 +98,8 @@ class PartialCalls:
             return 0
         call = self._new() if whole else self._partial(index, call_id, name)
         call.id = call.id or call_id
-        if not call.arguments and name != call.name:
-            # which may come in pieces
-            call.name += name
+        if not call.arguments:
+            call.name = _joined(call.name, name)
         if call.arguments.strip() == "{}" and text.lstrip().startswith("{"):
             # an empty object, sent before the real one
             call.arguments = ""
@@ -162,6 +161,13 @@ class PartialCalls:
                 call.id = next(fresh)
             seen.add(call.id)
         return tuple(_to_tool_call(call) for call in self.calls)
+
+
+def _joined(known: str, new: str) -> str:
+    """Return a name that may come in pieces, as a whole again, or as it has grown."""
+    if new.startswith(known):
+        return new
+    return known if new.endswith(known) or known.endswith(new) else known + new
 
 
 def _to_tool_call(call: PartialCall) -> ToolCall:

@@ -126,7 +126,12 @@ def _headers_in(text: str) -> dict[str, str]:
 
 
 def _place_in(location: str) -> str:
-    """Return scheme, host and path of an address; what stands behind them may be a secret."""
-    parts = urlsplit(location[:MAX_WORDS])
-    host = f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
-    return f"{host}{parts.path}" or "nothing"
+    """Return scheme and host of an address; what stands behind them may be a secret."""
+    try:
+        parts = urlsplit(location[:MAX_WORDS])
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if not host:
+        return "another path there" if location.startswith("/") else "no address"
+    return f"{parts.scheme}://{host}" if parts.scheme else host

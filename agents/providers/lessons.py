@@ -45,21 +45,27 @@ NO_STREAM = re.compile(
 # Qwen: "parameter.enable_thinking must be set to false for non-streaming calls", "This model only
 # support stream mode", "can not be support when `stream=False`"; others "must be set to true"
 ONLY_STREAM = re.compile(
-    r"\bonly\s+(?:\w+ ){0,2}stream(?:ing)?\b|\bnon-?stream\w*|stream\w*[`'\"]? ?(?:=|is) ?false"
-    r"|\bstream(?:ing)?[`'\"]? (?:must|has to|should) be (?:set to )?[`'\"]?(?:true|enabled)"
-    r"|must (?:have|set|use) [`'\"]?stream(?:ing)?\b|\bstreaming is (?:required|mandatory)",
+    r"must be set to false for non-?streaming|\bonly supports? (?:the )?stream(?:ing)?(?: mode)?\b"
+    r"|\bstream[`'\"]? (?:must|has to) be (?:set to )?[`'\"]?true|\bstreaming is required"
+    r"|must (?:have|set|use) [`'\"]?stream[`'\"]? ?[=:] ?true"
+    r"|not (?:be )?support\w* when [`'\"]?stream[`'\"]? ?= ?false",
     re.IGNORECASE,
 )
 MAX_KEYS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # OpenAI says "max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
-# Groq "must be less than or equal to `8192`", DeepSeek "valid range of max_tokens is [1, 8192]",
+# Groq "must be less than or equal to `8192`, the maximum value", DeepSeek "range of max_tokens is",
 # Anthropic "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens"
 MOST_TOKENS = re.compile(
-    r"max_(?:completion_|output_)?tokens\b.{0,120}?(?:at most|less than or equal to|<=|no more than"
-    r"|range[^\[\n]{0,60}\[ ?1 ?,)[\s`'\"]*(\d{2,7})\b"
-    r"|max_tokens: \d{1,8} > (\d{2,7}), which is the maximum",
-    re.IGNORECASE | re.DOTALL,
+    r"max_\w*tokens is too large: [\d,]+\. This model supports at most (?P<a>\d[\d,]*) completion"
+    r"|max_\w*tokens[`'\"]? must be less than or equal to [`'\"]?(?P<b>\d[\d,]*)[`'\"]?, the max"
+    r"|range of max_tokens (?:is|should be) \[1, ?(?P<c>\d[\d,]*)\]"
+    r"|max_tokens: \d+ > (?P<d>\d[\d,]*), which is the maximum"
+    r"|max_tokens specified in the request is not valid: integer above maximum value, expected a "
+    r"value <= (?P<e>\d[\d,]*)",
+    re.IGNORECASE,
 )
+# what is less is about something else
+LEAST_OF_MOST = 256
 # Ollama says "does not support thinking" and 'think value "medium" is not supported for this
 # model', xAI "does not support parameter reasoningEffort", Google "Thinking level is not supported"
 NO_EFFORT = re.compile(
@@ -121,8 +127,8 @@ def _most_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     """Learn how long an answer may be, where more was wanted."""
     sent = next((body[one] for one in MAX_KEYS if isinstance(body.get(one), int)), 0)
     found = MOST_TOKENS.search(text)
-    most = int(found[1] or found[2]) if found is not None else 0
-    if not 0 < most < sent:
+    most = int("".join(filter(None, found.groups())).replace(",", "")) if found is not None else 0
+    if not LEAST_OF_MOST <= most < sent:
         return None
     said = f"writes at most {most} tokens: max_tokens is cut to that"
     return replace(quirks, most_tokens=most), said
@@ -153,9 +159,7 @@ def _effort(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     supported = r"[^\n]{0,20}supported values are[^\n]*'(?:none|medium)'"
     of_value = rf"invalid value: '{given}'{supported}|reasoning_effort\b.{{0,200}}?input should be"
     # Groq says "`reasoning_effort` must be one of `none` or `default`"
-    of_value = (
-        rf"{of_value}|reasoning_effort\b[^\n]{{0,60}}(?:must be one of|valid values are|{given})"
-    )
+    of_value = rf"{of_value}|reasoning_effort\b[^\n]{{0,40}}(?:must be one of|valid values are)"
     if NO_EFFORT.search(text) or re.search(of_value, text, re.IGNORECASE | re.DOTALL):
         text = f"does not take reasoning_effort: {given}: it is left out"
         return _without(quirks, "reasoning_effort", text)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from agents.dialects.chat.messages import THOUGHTS, extra_keywords
+from agents.dialects.chat.messages import THOUGHTS
+from agents.dialects.chat.plain_schemas import extra_keywords
 from agents.providers.messages_refused import (
     ABOUT_ONE_CALL,
     ALTERNATE,

@@ -124,8 +124,10 @@ class RemoteModel:
                 return reply
             except Refusal as refusal:
                 reader.take_failure(refusal.body)
-                left = room_left(refusal)
-                if left is not None and left < (outgoing.max_tokens or 0):
+                left, wanted = room_left(refusal), outgoing.max_tokens or 0
+                # with less room, the history is shortened
+                least = max(wanted // 2, self.extras.thinking_tokens or 0)
+                if left is not None and least < left < wanted:
                     # beside this prompt
                     request = replace(request, max_tokens=left)
                     text = f"{self.name} has room for {left} tokens: the answer is cut to that"

@@ -6,6 +6,7 @@ Only own tools are called, and a text that speaks of a call is none: marks of wo
 start of a line, outside code, and a call without marks is the whole answer.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -139,7 +140,7 @@ def calls_at_end(thoughts: str, tools: Tools) -> str:
         if not text.endswith(closing):
             # what it ends with was not written
             at = text.rfind(opening)
-            if at < 0 or closing in text[at:]:
+            if at < 0 or closing in text[at:] or not _ends_with_call(text[at + len(opening) :]):
                 continue
         for _ in range(MAX_REGIONS):
             before = text[:at].rstrip()
@@ -150,6 +151,16 @@ def calls_at_end(thoughts: str, tools: Tools) -> str:
         if at < len(text) and begins_line(text, at) and find_written_calls(text[at:], tools):
             return text[at:]
     return ""
+
+
+def _ends_with_call(text: str) -> bool:
+    """Return whether nothing stands behind the arguments of a call that is not closed."""
+    if text.endswith(("</parameter>", "</function>")):
+        return True
+    try:
+        return isinstance(json.loads(text[text.index("{") :]), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _marked(text: str, tools: Tools) -> Iterator[WrittenCall]:

@@ -46,7 +46,8 @@ END_MARKS = (
 # of those behind each other that are looked for: how many, and their length
 MOST_MARKS, MAX_END = 8, 60
 # what of these is a tag of HTML as well
-STRUCK = ("<s>", "</s>")
+STRUCK = "</s>"
+BEFORE_STRUCK = re.compile(r"<s[\s>]")
 # and before it
 HEADS = (
     *("<|start|>assistant<|channel|>final<|message|>", "<|channel|>final<|message|>"),
@@ -66,7 +67,7 @@ def without_end_marks(text: str, marks: tuple[str, ...] = END_MARKS) -> str:
         shorter = text.rstrip()
         mark = next((one for one in marks if shorter.endswith(one)), "")
         # struck out text of HTML ends so, too
-        if not mark or (mark == STRUCK[1] and STRUCK[0] in shorter):
+        if not mark or (mark == STRUCK and BEFORE_STRUCK.search(shorter)):
             break
         text = shorter.removesuffix(mark)
     return text
@@ -150,7 +151,7 @@ class AnswerStream:
             # as nearly always
             return text
         text = self._end + text
-        self._is_struck = self._is_struck or STRUCK[0] in text
+        self._is_struck = self._is_struck or BEFORE_STRUCK.search(text) is not None
         at = text.find("<", max(0, len(text) - MAX_END))
         while at >= 0 and not self._may_be_end(text[at:]):
             at = text.find("<", at + 1)
@@ -162,7 +163,7 @@ class AnswerStream:
         while text := text.lstrip():
             mark = next((one for one in self._marks if text.startswith(one)), "")
             if not mark:
-                return _may_become(text, (*self._marks, STRUCK[0]))
+                return _may_become(text, (*self._marks, "<s>"))
             text = text[len(mark) :]
         return True
 
@@ -206,6 +207,11 @@ class AnswerStream:
         held, self._held = "".join((*self._blanks, self._held)), ""
         self._blanks.clear()
         end, self._end = self._end, ""
-        if not self._is_struck:
-            end = without_end_marks(end, self._marks)
-        return end + without_end_marks(held) if self._closing == "" else end
+        marks = self._marks
+        if self._is_struck:
+            marks = tuple(one for one in marks if one != STRUCK)
+        end = without_end_marks(end, marks)
+        if self._closing:
+            # behind the thoughts, a beginning that became no mark
+            held = held.partition(self._closing)[2]
+        return held + end if self._closing else end + without_end_marks(held)

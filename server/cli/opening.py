@@ -16,6 +16,7 @@ from crew.config.files.environment import find_secrets
 from crew.config.files.sources import Sources, read_sources
 from crew.crew import Crew, load_crew, load_from
 from crew.database import CONNECTIONS, Database, is_shared, open_database, open_store, sqlite_path
+from crew.journal.errors import StoreError
 from crew.journal.store import RunStore
 from crew.runs.runs import Runs
 from server.cli.exits import Outlet, fail
@@ -91,19 +92,24 @@ async def load_kept(folder: Path) -> Crew:
         ConfigurationError: of the files, where no such revision is kept.
     """
     recipe = Recipe(asks=False, looks=True, secrets=guard_process())
-    sources = read_sources(folder)
     try:
-        return load_from(recipe, sources)
+        return load_from(recipe, read_sources(folder))
     except ConfigurationError as error:
-        async for number, kept in _kept_revisions(folder):
-            with contextlib.suppress(ConfigurationError, ProviderError):
-                crew = load_from(recipe, kept)
-                problems = sum(one.severity == "error" for one in error.problems)
-                count = "an error" if problems == 1 else f"{problems} errors"
-                text = f"the files have {count} (crew validate says which): what is kept is read"
-                print(f"crew: {text} by revision {number}", file=sys.stderr)
-                return crew
+        # where the database cannot be used either, the files are what to mend first
+        with contextlib.suppress(StoreError):
+            async for number, kept in _kept_revisions(folder):
+                with contextlib.suppress(ConfigurationError, ProviderError):
+                    crew = load_from(recipe, kept)
+                    _say_which(number, error)
+                    return crew
         raise
+
+
+def _say_which(number: int, error: ConfigurationError) -> None:
+    problems = sum(one.severity == "error" for one in error.problems)
+    count = "an error" if problems == 1 else f"{problems} errors"
+    text = f"the files have {count} (crew validate says which): what is kept is read"
+    print(f"crew: {text} by revision {number}", file=sys.stderr)
 
 
 async def _kept_revisions(folder: Path) -> AsyncIterator[tuple[int, Sources]]:

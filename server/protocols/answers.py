@@ -88,9 +88,15 @@ TRIES = "x-stainless-retry-count"
 
 
 async def require_new_words(
-    request: Request, run_id: str, messages: Sequence[tuple[str, str]]
+    request: Request,
+    run_id: str,
+    messages: Sequence[tuple[str, str]],
+    *,
+    is_named: bool = False,
 ) -> None:
     """Raise AlreadyStarted where a client says again what its run has heard last.
+
+    `is_named`: the request has a name of its own, which is known to be new.
 
     It has not seen yet that the run waits: its connection broke, or it wants another answer. Those
     words answer nothing.
@@ -106,10 +112,13 @@ async def require_new_words(
     # in its history they stand before the question that it has seen
     if last != heard[-1] or last in before:
         return
-    if len(heard) > 1 and len(messages) == 1 and request.headers.get(TRIES) == "0":
-        # who sends only what is new says the same to the next question, and not once more
-        return
     pause = await pause_at(request, run_id)
+    if len(heard) > 1 and len(messages) == 1:
+        # who sends only what is new may say the same to the next question. What decides on a call
+        # must be new for certain: an application may send its request again by itself
+        is_first = request.headers.get(TRIES) == "0" and not pause.metadata.get("question")
+        if is_named or is_first or "idempotency-key" in request.headers:
+            return
     begun = await segment_of(request, run_id, pause.seq or 0)
     raise AlreadyStarted(IdempotencyRecord("", "", run_id, begun - 1))
 

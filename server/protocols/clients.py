@@ -10,9 +10,10 @@ from typing import Any
 from starlette.requests import Request
 
 from crew.journal.query import CONTROL, IdempotencyKey, Source, id_error
-from crew.runs.errors import AlreadyStarted, key_taken
+from crew.journal.records.rows import IdempotencyRecord
+from crew.runs.errors import AlreadyStarted, UnknownRun, key_taken
 from server.http.bodies import MAX_MESSAGE_BYTES, StartBody
-from server.http.callers.rights import caller_of, require, user_of
+from server.http.callers.rights import caller_of, own_run, require, user_of
 from server.http.endpoints.starting import Started, replayed_start, start_or_resume
 from server.http.errors import bad_request
 from server.http.idempotency import request_key
@@ -184,7 +185,12 @@ Decide = Callable[[], Awaitable[tuple[RunRequest, Source | None]]]
 
 
 async def begin_once(
-    request: Request, data: Mapping[str, Any], decide: Decide, own: Sequence[str] = ()
+    request: Request,
+    data: Mapping[str, Any],
+    decide: Decide,
+    own: Sequence[str] = (),
+    *,
+    tries_again: bool = False,
 ) -> Started:
     """Start or resume a run by a request, once: the same one again begins nothing.
 
@@ -194,13 +200,16 @@ async def begin_once(
         decide: says what it asks for; by what is stored then, so the key is looked for first. It
             raises AlreadyStarted where that was begun by another request already.
         own: what names the request in its protocol, in place of the header `Idempotency-Key`.
+        tries_again: where the run of the same request has failed, it is another try.
     """
     key = None
     if (given := request_key(request, _digest(list(own)) if own else None)) is not None:
         asked = {name: one for name, one in data.items() if name not in UNKEYED}
         key = IdempotencyKey(given, _digest(asked))
         record = await services_of(request).runs.store.idempotency_record(key.key)
-        if record is not None:
+        if record is not None and tries_again and await _has_failed(request, record):
+            key = record = None
+        if record is not None and key is not None:
             if not {"run", "answer"} & caller_of(request).scopes:
                 require(request, "run")
             taken = key_taken(key, record)
@@ -212,6 +221,15 @@ async def begin_once(
     except AlreadyStarted as error:
         return replayed_start(request, error, deltas=False)
     return await start_or_resume(request, wanted, key, source)
+
+
+async def _has_failed(request: Request, record: IdempotencyRecord) -> bool:
+    """Return whether the run of a record has ended without an answer."""
+    try:
+        row = await own_run(request, record.run_id)
+    except UnknownRun:
+        return False
+    return row.status in ("failed", "cancelled")
 
 
 def _digest(value: Any) -> str:

@@ -67,15 +67,20 @@ def test_the_same_word_to_two_questions(tmp_path: Path):
     write_crew(folder, agents, rules, tools, conversations=KEPT)
     with serving(folder) as server, client(server) as http:
         asked = openai_of(server).responses.create
-        named = {"X-Conversation-Id": "c1"}
-        for text in ("twice", "approve", "approve"):
+        for place, text in enumerate(("twice", "approve", "approve")):
+            # a key of its own makes it another one for certain
+            named = {"X-Conversation-Id": "c1", "Idempotency-Key": f"k{place}"}
             said = asked(model="test-crew", input=text, extra_headers=named)
         assert said.output_text == "all is done"
         chats = openai_of(server).chat.completions.create
+        named = {"X-Conversation-Id": "c2"}
         for text in ("twice", "approve", "approve"):
             message: Any = {"role": "user", "content": text}
-            named = {"X-Conversation-Id": "c2"}
             chat = chats(model="test-crew", messages=[message], extra_headers=named)
+        # the second could be the first once more: nobody may have seen the second question
+        assert "note" in (chat.choices[0].message.content or "")
+        message = {"role": "user", "content": "yes"}
+        chat = chats(model="test-crew", messages=[message], extra_headers=named)
         assert chat.choices[0].message.content == "all is done"
         # a retry of its own, of an answer that was lost, answers nothing
         again = {"x-stainless-retry-count": "1", "x-conversation-id": "c3"}
@@ -115,6 +120,14 @@ def test_words_to_two_questions_by_ids(tmp_path: Path):
         assert send("7", "m2") == first
         assert "and then" in send("7", "m3")
         assert "thank you" in send("8", "m4")
+        asked = openai_of(server).responses.create
+        named = {"X-Conversation-Id": "c2"}
+        said = [
+            asked(model="test-crew", input=text, extra_headers=named).output_text
+            for text in ("quiz", "7", "7", "8")
+        ]
+        assert said == ["how many?", "and then?", "and then?", "thank you"]
+        assert asked(model="test-crew", input="8", extra_headers=named).id
 
 
 def test_words_that_a_client_puts_before_the_question(tmp_path: Path):

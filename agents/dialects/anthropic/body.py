@@ -46,7 +46,9 @@ def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     turns = make_turns(shown, outgoing.source, sends_thinking=sends_thinking)
     body: dict[str, Any] = {
         "model": outgoing.model,
-        "max_tokens": outgoing.max_tokens or MAX_TOKENS + (extras.thinking_tokens or 0),
+        "max_tokens": outgoing.bounded(
+            request.max_tokens or MAX_TOKENS + (extras.thinking_tokens or 0)
+        ),
         "messages": turns.turns,
     }
     if system:

@@ -1,4 +1,5 @@
 """Chat completions.
 
-`messages` (one message, one tool), `body` (a request), `reply` (an answer, read).
+`messages` (one message, one tool), `plain_schemas` (of tools, where few forms are known), `body` (a
+request), `reply` (an answer, read).
 """

@@ -1,10 +1,10 @@
 """A message and a tool in the form of chat completions."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import to_json
 
+from agents.dialects.chat.plain_schemas import PlainSchemas
 from agents.model import ShownImage, ShownMessage, ToolDefinition
 
 # the name of the dialect
@@ -15,14 +15,6 @@ PLAIN = "chat, plain"
 WireMessage = dict[str, Any]
 # keys of messages in which servers send what a model thought, and one may refuse
 THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blocks")
-
-# of schemas of tools, known everywhere, or needed to read the others
-PLAIN_KEYWORDS = frozenset(
-    {"type", "description", "properties", "required", "items", "enum", "anyOf", "oneOf", "allOf"}
-)
-# of these, the keywords with schemas by name
-MAX_DEPTH = 16
-NAMED_SCHEMAS = ("properties", "$defs")
 
 
 def message_form(message: ShownMessage) -> WireMessage:
@@ -76,57 +68,9 @@ def tool_form(tool: ToolDefinition) -> dict[str, Any]:
 
 def plain_tool_form(tool: ToolDefinition) -> dict[str, Any]:
     """Make the form of a tool for an endpoint that knows few keywords of JSON Schema."""
-    parameters = _plain(tool.parameters, tool.parameters.get("$defs") or {})
+    parameters = PlainSchemas(tool.parameters).plain(tool.parameters)
     function = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    if not parameters.get("properties"):
+    if not parameters.get("properties") and parameters.keys() <= {"type", "properties"}:
         # Google takes no object without properties
         del function["parameters"]
     return {"type": "function", "function": function}
-
-
-def extra_keywords(schema: Any) -> set[str]:
-    """Return the keywords of a schema that some endpoints do not know."""
-    if not isinstance(schema, dict):
-        return set()
-    return schema.keys() - PLAIN_KEYWORDS | {
-        key for inner in _inner(schema) for key in extra_keywords(inner)
-    }
-
-
-def _inner(schema: dict[str, Any]) -> list[Any]:
-    listed = [one for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key) or ()]
-    named = [one for key in NAMED_SCHEMAS for one in (schema.get(key) or {}).values()]
-    return [*named, schema.get("items"), *listed]
-
-
-def _plain(schema: Any, defs: Mapping[str, Any], depth: int = 0) -> Any:
-    """Return a schema without the keywords that only check: arguments are checked here.
-
-    What it refers to stands in it; what may be null is only what else it may be.
-    """
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
-        return schema if depth <= MAX_DEPTH else {}
-    if isinstance(ref := schema.get("$ref"), str):
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        schema = {**(defs.get(ref.rpartition("/")[2]) or {}), **rest}
-    plain = {key: value for key, value in schema.items() if key in PLAIN_KEYWORDS}
-    if isinstance(kinds := plain.get("type"), list):
-        plain["type"] = next((one for one in kinds if one != "null"), "string")
-    if not all(isinstance(one, str) for one in plain.get("enum") or ()):
-        del plain["enum"]
-    if isinstance(plain.get("properties"), dict):
-        inner = plain["properties"].items()
-        plain["properties"] = {name: _plain(one, defs, depth + 1) for name, one in inner}
-    if "items" in plain:
-        plain["items"] = _plain(plain["items"], defs, depth + 1)
-    for key in ("anyOf", "oneOf", "allOf"):
-        if not isinstance(plain.get(key), list):
-            continue
-        options = [_plain(one, defs, depth + 1) for one in plain.pop(key)]
-        options = [one for one in options if one != {"type": "null"}]
-        if len(options) == 1:
-            plain = {**options[0], **plain}
-        else:
-            # beside it nothing may stand
-            plain = {key: options}
-    return plain

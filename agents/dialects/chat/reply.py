@@ -128,9 +128,11 @@ class ReplyReader(Collector):
             return
         known = self.usage
         # some end a stream with zeros, and some have the names of another API
-        prompt = usage.get("prompt_tokens", usage.get("input_tokens"))
+        prompt = _first(usage, "prompt_tokens", "input_tokens")
+        completion = _first(usage, "completion_tokens", "output_tokens")
+        if known.total_tokens and not (prompt or completion):
+            return
         prompt = (not prompt and known.prompt_tokens) or prompt
-        completion = usage.get("completion_tokens", usage.get("output_tokens"))
         completion = (not completion and known.completion_tokens) or completion
         total = usage.get("total_tokens")
         if isinstance(total, int) and (self.quirks.google or _is_apart(usage)):
@@ -174,7 +176,8 @@ class ReplyReader(Collector):
             for part in content:
                 self._part(part)
         elif isinstance(content, dict) and content:
-            self._part(content if "text" in content else json.dumps(content, ensure_ascii=False))
+            is_part = "text" in content or "type" in content
+            self._part(content if is_part else json.dumps(content, ensure_ascii=False))
         elif refusal := message.get("refusal"):
             self.take_refusal(str(refusal))
         if not KEPT_MESSAGE_KEYS.isdisjoint(message):
@@ -243,6 +246,11 @@ class ReplyReader(Collector):
             kept = {key: value for key, value in kept.items() if key not in THOUGHTS}
         is_signed = bool(calls) and any(call.extra for call in calls)
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=is_signed)
+
+
+def _first(usage: dict[str, Any], *keys: str) -> Any:
+    """Return what the first of these keys has that is there."""
+    return next((usage[key] for key in keys if usage.get(key) is not None), None)
 
 
 def _is_apart(usage: dict[str, Any]) -> bool:

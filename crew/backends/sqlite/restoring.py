@@ -139,11 +139,17 @@ async def _hold(part: Path, taken_at: str, *, runs: bool) -> HeldWork:
 
 def _replace(part: Path, target: Path, now: datetime) -> Path | None:
     """Keep the database under another name, and put the part in its place."""
-    before = None
+    before, is_damaged = None, False
     if target.exists():
-        with closing(sqlite3.connect(target, isolation_level=None)) as database:
-            # its log comes into the file, which is all of it then; unless another program reads it
-            is_busy, *_ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        try:
+            with closing(sqlite3.connect(target, isolation_level=None)) as database:
+                # its log comes into the file, which is all of it then; unless another program reads
+                is_busy, *_ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            # it cannot be read: what there is of it is kept as it is
+            is_busy, is_damaged = False, True
         if is_busy:
             raise StoreError(f"another program reads {target}: nothing was changed; end it first")
         before = target.with_name(f"{target.name}.before-{now:%Y%m%dT%H%M%SZ}")
@@ -152,7 +158,10 @@ def _replace(part: Path, target: Path, now: datetime) -> Path | None:
     with part.open("rb") as file:
         os.fsync(file.fileno())
     for ending in BESIDE:
-        target.with_name(target.name + ending).unlink(missing_ok=True)
+        beside = target.with_name(target.name + ending)
+        if is_damaged and before is not None and beside.exists():
+            os.link(beside, before.with_name(before.name + ending))
+        beside.unlink(missing_ok=True)
     part.replace(target)
     flush_folder(target.parent)
     return before

@@ -10,10 +10,13 @@ from typing import Annotated
 
 import typer
 
+from crew.assembly.recipe import Recipe
 from crew.backends.postgres.shown import without_secrets
 from crew.backends.sqlite.backup import Backup
 from crew.backends.sqlite.restoring import restore_backup
 from crew.config.errors import ConfigurationError
+from crew.config.files.sources import read_sources
+from crew.crew import load_from
 from crew.database import is_shared, open_store, sqlite_path
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import HeldWork
@@ -21,7 +24,7 @@ from crew.journal.store import RunStore
 from server.backups import backup_name, forget_backups, make_backup
 from server.cli.exits import Exit, Folder, fail
 from server.cli.hints import quoted, shell_quoted
-from server.cli.opening import load_kept, load_to_look, opened_database
+from server.cli.opening import guard_process, load_kept, opened_database
 from server.settings import ServerSettings
 from tools.clock import SYSTEM_CLOCK, rfc3339
 from tools.text.texts import visible
@@ -200,6 +203,7 @@ def _lines(done: HeldWork, taken_at: str, folder: Path, held: Held) -> Iterator[
 def _name_of(folder: Path) -> str | None:
     """Return a crew's name; None where its files are broken: they may be mended later."""
     try:
-        return load_to_look(folder).name
+        recipe = Recipe(asks=False, looks=True, secrets=guard_process())
+        return load_from(recipe, read_sources(folder)).name
     except ConfigurationError:
         return None

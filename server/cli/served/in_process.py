@@ -46,8 +46,13 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
             self._app(scope, exchange.receive, exchange.send)  # type: ignore[arg-type]
         )
         beginning = asyncio.ensure_future(exchange.begun.wait())
-        await asyncio.wait({beginning, exchange.task}, return_when=asyncio.FIRST_COMPLETED)
-        beginning.cancel()
+        try:
+            await asyncio.wait({beginning, exchange.task}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            exchange.task.cancel()
+            raise
+        finally:
+            beginning.cancel()
         if not exchange.begun.is_set():
             await exchange.task
         return httpx2.Response(exchange.status, headers=exchange.headers, stream=exchange)
@@ -87,6 +92,8 @@ class _Exchange(httpx2.AsyncByteStream):
         self.task.add_done_callback(lambda _: self._pieces.put_nowait(None))
         while (piece := await self._pieces.get()) is not None:
             yield piece
+        # raises what the application has raised behind the beginning of its answer
+        await self.task
 
     async def aclose(self) -> None:
         """End the exchange: the client has what it wants."""

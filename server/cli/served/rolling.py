@@ -26,6 +26,7 @@ from server.editing.drafts import KINDS, rolled_back
 from server.editing.editor import text_diffs
 from server.settings import ServerSettings
 from tools.clock import rfc3339
+from tools.text.secrets import Secrets
 
 
 def roll_back_folder(folder: Path, reference: str, why: str) -> list[str]:
@@ -46,13 +47,20 @@ def changes_of(folder: Path, reference: str) -> list[str]:
 async def _changes_of(folder: Path, reference: str) -> list[str]:
     async with _opened(folder) as store:
         _, earlier = await _find(store, folder, reference)
-    present, recipe = read_sources(folder), Recipe(asks=False, looks=True)
+    present, secrets = read_sources(folder), Secrets()
+    recipe = Recipe(asks=False, looks=True, secrets=secrets)
     both = [recipe.check(one, imports=False) for one in (present, earlier)]
+    for one in both:
+        for value in one.files.literals.values():
+            # of a header, the word behind "Bearer"
+            for word in (value, value.split()[-1]):
+                secrets.add(word)
     words: list[str] = []
     if not any(has_failed(one.problems) for one in both):
         words = [*document_lines([one.document() for one in differences(*both)])]
     texts = text_diffs(_texts(present), _texts(earlier))
-    return [*words, *(one["diff"] for one in texts)] or ["nothing differs"]
+    found = [*words, *(one["diff"] for one in texts)] or ["nothing differs"]
+    return [secrets.mask(one) for one in found]
 
 
 def _texts(sources: Sources) -> dict[str, str]:

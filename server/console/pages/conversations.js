@@ -136,16 +136,22 @@ class ConversationPage {
     this.talk = talk;
     this.open.replaceChildren(element("li", {}, talk.node));
     this.ask.hidden = false;
-    this.follow(talk).catch(() => {}).finally(() => {
+    // what cannot be followed now is tried again at a later look
+    const wait = () => new Promise((done) => setTimeout(done, 5 * LOOK_MILLIS));
+    this.follow(talk).catch(wait).finally(() => {
       if (this.talk === talk) this.talk = null;
-      this.fill().catch(() => {});
+      if (!this.signal.aborted) this.fill().catch(() => {});
     });
   }
 
   async follow(talk) {
     for await (const event of patient(() => {}).follow(talk.runId, { after: 0, signal: this.signal })) {
-      if (event.type === "warning" && event.metadata.code === "events_lost") talk.clear();
-      else talk.show(event);
+      try {
+        if (event.type === "warning" && event.metadata.code === "events_lost") talk.clear();
+        else talk.show(event);
+      } catch (error) {
+        console.error(event, error);
+      }
     }
   }
 

@@ -77,7 +77,8 @@ async def chat(request: Request) -> Response | EventStream:
 
     own = () if "idempotency-key" in request.headers else _name_of(data, messages)
     # of a chat that sends only its newest message, that message's id says what is the same
-    started = await begin_once(request, {} if own else data, decide, own)
+    named = {} if own else data
+    started = await begin_once(request, named, decide, own, tries_again=bool(own))
     form = _form(request, started.run_id, started.before)
     headers = [VERSION, *heard.headers, *started.headers]
     return stream_of(request, started.run_id, started.before, form, deltas=True, headers=headers)
@@ -187,8 +188,8 @@ async def _asked(
                 heard.ignored.append("messages.text")
                 return await _approved(request, answered), None
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
-        if not _name_of({"id": chat_id}, messages):
-            await require_new_words(request, run_id, heard.messages)
+        is_named = bool(_name_of({"id": chat_id}, messages))
+        await require_new_words(request, run_id, heard.messages, is_named=is_named)
         return await answer_to(request, run_id, heard.last_words(), deltas=True), None
     return start_from(request, heard, branch, deltas=True)
 

@@ -103,8 +103,10 @@ async def test_a_whole_answer_behind_blank_lines(tmp_path: Path):
 @pytest.mark.parametrize(
     ("status", "location", "words"),
     [
-        (301, "https://gw.example/v1/chat/completions?key=CANARY", "https://gw.example/v1/chat/"),
-        (302, "https://login.example/start", "https://login.example/start"),
+        (301, "https://gw.example/CANARY?key=CANARY", "it points to https://gw.example)"),
+        (302, "//login.example/start;id=CANARY", "it points to login.example)"),
+        (307, "/v2/CANARY", "it points to another path there)"),
+        (308, "http://[CANARY", "it points to no address)"),
     ],
 )
 async def test_where_an_address_points_to(tmp_path: Path, status: int, location: str, words: str):
@@ -115,6 +117,7 @@ async def test_where_an_address_points_to(tmp_path: Path, status: int, location:
     error = run.of("error")[0]["content"]
     assert words in error
     assert "CANARY" not in error
+    assert len(server.asked) == 1
 
 
 async def test_a_path_without_a_version(tmp_path: Path):

@@ -109,3 +109,40 @@ async def test_a_server_that_never_has_enough(tmp_path: Path):
     async with model_server(reply) as server:
         run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
     assert (run.row.status, len(server.asked)) == ("failed", 2)
+
+
+# refusals of a request with these keys that teach nothing
+NOTHING: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"max_tokens": 32000}, "max_tokens: 32000, stop: at most 16 sequences"),
+    ({"max_tokens": 32000}, "reduce max_tokens or send no more than 128 messages"),
+    ({"max_tokens": 32000}, "The sum of prompt tokens and max_tokens must be at most 8192"),
+    ({"max_tokens": 32000}, "max_tokens must be less than or equal to 1234, the prompt has 6958"),
+    ({"thinking": "low"}, "reasoning_effort and tools: tool 'get_flow' has an invalid schema"),
+    ({}, "Non-streaming requests are queued: try later"),
+    ({}, "logprobs only streaming"),
+    ({}, "n > 1 is only supported in streaming"),
+)
+
+
+@pytest.mark.parametrize(("agent", "text"), NOTHING)
+async def test_words_about_something_else(tmp_path: Path, agent: dict[str, Any], text: str):
+    async with model_server(lambda _: http(400, error(text))) as server:
+        run = await played(crew_at(tmp_path, server.url, agent))
+    assert (run.row.status, warnings(run)) == ("failed", [])
+
+
+async def test_a_number_with_separators(tmp_path: Path):
+    text = "max_tokens is too large: 32,000. This model supports at most 16,384 completion tokens"
+    refuses = refusing(error(text), lambda request: request["max_tokens"] > 16_384)
+    async with model_server(refuses) as server:
+        await played(crew_at(tmp_path, server.url, {"max_tokens": 32_000}))
+    assert [one["max_tokens"] for one in server.asked] == [32_000, 16_384]
+
+
+async def test_little_room_shortens_the_history(tmp_path: Path):
+    """An answer of a part of what is wanted is none that is wanted."""
+    text = BESIDE[0].replace("has 312 input", "has 3000 input")
+    async with model_server(lambda _: http(400, error(text))) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
+    assert run.of("error")[0]["metadata"]["code"] == "context_overflow"
+    assert {one["max_tokens"] for one in server.asked} == {4096}

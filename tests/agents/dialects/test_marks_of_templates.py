@@ -31,6 +31,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "<b>bold</b>": ("", "<b>bold</b>"),
     "<answer>42</answer>": ("", "<answer>42</answer>"),
     "<think>hm</think>I say <answer>": ("hm", "I say <answer>"),
+    "<think>hm</think><": ("hm", "<"),
+    'It was <s class="old">$5</s>': ("", 'It was <s class="old">$5</s>'),
+    "a <s>b</s> c<|im_end|>": ("", "a <s>b</s> c"),
     "a <a href='x'>": ("", "a <a href='x'>"),
 }
 

@@ -39,6 +39,21 @@ async def test_thoughts_that_end_with_a_call(tmp_path: Path, message: dict[str, 
     [
         # it goes on behind the call
         ({"content": None, "reasoning_content": f"I could say\n{TAGGED}\nor not."}, {}),
+        # the call is not closed, and decided against
+        (
+            {
+                "content": None,
+                "reasoning_content": f"Maybe\n{TAGGED.removesuffix('</tool_call>')}\nBut no.",
+            },
+            {},
+        ),
+        (
+            {
+                "content": None,
+                "reasoning_content": "Maybe\n<function=add>\n<parameter=a>40</parameter>\nBut no.",
+            },
+            {},
+        ),
         # within a sentence
         ({"content": None, "reasoning_content": f"I could say {TAGGED}"}, {}),
         # a tool that is none
@@ -102,10 +117,14 @@ async def test_a_call_in_another_form(tmp_path: Path, made: dict[str, Any], delt
     assert (started["metadata"]["tool"], started["metadata"]["arguments"]) == ("add", {"a": 40})
 
 
-async def test_a_name_in_pieces(tmp_path: Path):
+@pytest.mark.parametrize(
+    "names",
+    [("get_", "weather"), ("get", "get_weather"), ("get_weather", "functions.get_weather")],
+)
+async def test_a_name_in_pieces(tmp_path: Path, names: tuple[str, str]):
     pieces = [
-        {"index": 0, "id": "c1", "function": {"name": "get_"}},
-        {"index": 0, "function": {"name": "weather"}},
+        {"index": 0, "id": "c1", "function": {"name": names[0]}},
+        {"index": 0, "function": {"name": names[1]}},
         {"index": 0, "function": {"arguments": '{"city":'}},
         {"index": 0, "function": {"arguments": '"Hue"}'}},
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.crews import write_crew
+from tests.support.crews import write_crew, write_yaml
 from tests.support.forked import crew
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment, until
 
@@ -79,6 +79,30 @@ def test_the_difference_is_what_will_be_written(tmp_path: Path):
     lines = ran.stdout.splitlines()
     assert "-system_prompt: You write worse." in lines
     assert "+system_prompt: You write." in lines
+
+
+def test_a_rollback_shows_no_secrets(tmp_path: Path):
+    """Of neither revision, wherever they stand."""
+    made = written(tmp_path / "crew")
+    second = "CANARY-second-0123456789"
+    addresses = ("https://api.example/x", f"https://api.example/x?token={second}")
+    for key, url in zip(("CANARY-first-0123456789", second), addresses, strict=True):
+        headers = {"Authorization": f"Bearer {key}"}
+        entry = {"kind": "http", "description": "A page.", "url": url, "headers": headers}
+        write_yaml(made / "tools.yaml", {"tools": {"page": entry}})
+        crew("run", made, "look")
+    ran = crew("rollback", "1", ".", "--why", "it was better", cwd=made)
+    assert "CANARY" not in ran.stdout + ran.stderr
+
+
+def test_a_backup_comes_back_where_nothing_can_be_read(folder: Path, tmp_path: Path):
+    """Neither the files of the crew nor its database."""
+    kept = tmp_path / "kept.crewbackup"
+    assert crew("backup", ".", kept, cwd=folder).returncode == 0
+    (folder / ".crew" / "crew.db").write_bytes(b"no database at all" * 1000)
+    ran = crew("restore", ".", kept, cwd=folder)
+    assert ran.returncode == 0, ran.stderr
+    assert "2 runs" in ran.stdout
 
 
 def test_without_any_revision_the_errors_are_shown(tmp_path: Path):
