@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -57,6 +58,22 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     finally:
         measuring.start()
         os.environ.update(given)
+
+
+# of pytest itself, or of a plugin; only the first says why
+FIRST_ERROR: list[str] = []
+
+
+def pytest_internalerror(excrepr: object) -> None:
+    """Keep the first one: those that follow from it come behind it in a long log."""
+    if not FIRST_ERROR:
+        FIRST_ERROR.append(str(excrepr)[-4000:])
+
+
+def pytest_unconfigure() -> None:
+    """Say at the end of the log what the first one was."""
+    for text in FIRST_ERROR:
+        print(f"\nThe first internal error was:\n{text}", file=sys.stderr)
 
 
 def pytest_xdist_auto_num_workers() -> int:

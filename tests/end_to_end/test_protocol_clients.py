@@ -130,6 +130,20 @@ def test_words_to_two_questions_by_ids(tmp_path: Path):
         assert asked(model="test-crew", input="8", extra_headers=named).id
 
 
+def test_a_message_of_a_failed_run_is_tried_again(tmp_path: Path):
+    """The only message of a chat, sent once more with its id; one that was answered is not."""
+    rules = [{"agent": "a", "hears": "bad", "fail": {"code": "refused"}}, {"say": "all is well"}]
+    folder = write_crew(tmp_path, {"a": {"is_terminal": True}}, rules, conversations=KEPT)
+    with serving(folder) as server, client(server) as http:
+        for chat, text in (("c1", "bad"), ("c2", "good")):
+            parts = [{"type": "text", "text": text}]
+            body = {"id": chat, "messages": [{"id": "m1", "role": "user", "parts": parts}]}
+            for _ in range(2):
+                http.post("/ai", json=body)
+        runs = http.get("/api/crew/runs").json()["runs"]
+        assert sorted(one["status"] for one in runs) == ["completed", "failed", "failed"]
+
+
 def test_words_that_a_client_puts_before_the_question(tmp_path: Path):
     """Open WebUI's template of what it has found is no chore; a title is one."""
     with serving(crew_at(tmp_path)) as server, client(server) as http:
