@@ -161,7 +161,8 @@ def may_be_events(data: bytes) -> bool:
 
 def chunks_in(data: bytes) -> list[bytes] | None:
     """Return the chunks of a stream that came at once: events, or lines of JSON; else None."""
-    if EVENT.match(data):
+    # fields that no one knows may stand before the first
+    if EVENT.match(data) or (data[:1] not in (b"{", b"[", b"<") and b"\ndata:" in data):
         events = EventData()
         found = [*events.feed(data), *events.rest()]
         return [one for one in found if one[:1] in (b"{", b"[") and one not in DONE]

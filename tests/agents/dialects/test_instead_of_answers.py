@@ -100,6 +100,14 @@ async def test_a_whole_answer_behind_blank_lines(tmp_path: Path):
     assert (run.row.answer, len(server.asked)) == ("hello", 1)
 
 
+async def test_a_stream_that_begins_with_a_field_of_its_own(tmp_path: Path):
+    """Such a field says nothing (HTML, 9.2.6)."""
+    body = b"proxy: eu-1\n" + chunks({"content": "hello"}).partition(b"\r\n\r\n")[2]
+    async with model_server([of_stream(body), http(500, b"")]) as server:
+        run = await played(crew_at(tmp_path, server.url), deltas=True)
+    assert (run.row.answer, len(server.asked)) == ("hello", 1)
+
+
 @pytest.mark.parametrize(
     ("status", "location", "words"),
     [
