@@ -20,6 +20,8 @@ MARKS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|channel|>analysis<|message|>": "<|end|>",
     "<|start|>assistant<|channel|>analysis<|message|>": "<|end|>",
+    "<|channel|>commentary<|message|>": "<|end|>",
+    "<|start|>assistant<|channel|>commentary<|message|>": "<|end|>",
     "<|channel>thought": "<channel|>",
     "<THINK>": "</THINK>",
     "<Think>": "</Think>",
@@ -27,6 +29,10 @@ MARKS = {
     "<|inner_prefix|>": "<|inner_suffix|>",
     "<unused94>": "<unused95>",
 }
+# where a message of gpt-oss is not ended, the next one begins
+NEXT, ENDED = "<|start|>", "<|end|>"
+# the longest beginning of what ends thoughts
+MOST_HELD = max(len(one) for one in (*MARKS.values(), NEXT))
 FIRST = frozenset(mark[0] for mark in MARKS)
 # where the template itself has opened them, a text has only the end; a text about such a mark has
 # it between quotes, or as a word among others
@@ -85,17 +91,28 @@ def split_thoughts(text: str) -> tuple[str, str]:
         )
         if not opening:
             break
-        thoughts, found, rest = start[len(opening) :].partition(MARKS[opening])
+        thoughts, found, rest = _closed(start[len(opening) :], MARKS[opening])
         parts.append(thoughts.strip())
         if not found:
             break
-    if parts:
+        if "commentary" in opening and not rest.strip():
+            # words for the user, and nothing else
+            rest = parts.pop()
+    if parts or rest != text:
         return "\n\n".join(filter(None, parts)), _answer(rest)
     if any(one in text for one in ENDS) and not any(one in text for one in MARKS):
         *_, last = (None, *CLOSED.finditer(text))
         if last is not None:
             return text[: last.start()].strip(), _answer(text[last.end() :])
     return "", without_end_marks(_without_head(text))
+
+
+def _closed(text: str, closing: str) -> tuple[str, bool, str]:
+    """Return thoughts, whether they have ended, and what stands behind them."""
+    at, length = text.find(closing), len(closing)
+    if closing == ENDED and (following := text.find(NEXT)) >= 0 and not 0 <= at < following:
+        at, length = following, 0
+    return (text[:at], True, text[at + length :]) if at >= 0 else (text, False, "")
 
 
 def _answer(text: str) -> str:
@@ -125,9 +142,8 @@ def _may_become(text: str, marks: Iterable[str]) -> bool:
 def _without_channel(text: str) -> str:
     if "<|START_RESPONSE|>" in text[:200] and (found := RESPONSE.match(text)) is not None:
         return found[1]
-    if "<|channel|>final" not in text[:200]:
-        return text
-    return FINAL.sub("", text, count=1)
+    found = FINAL.match(text)
+    return text if found is None else text[found.end() :]
 
 
 class AnswerStream:
@@ -184,14 +200,20 @@ class AnswerStream:
             if opening is None:
                 return self._release(_without_head(self._held))
             self._closing, self._held = MARKS[opening], start[len(opening) :]
-        _, found, rest = self._held.partition(self._closing)
-        if not found:
-            self._held = self._held[-len(self._closing) - 1 :]
-            return ""
-        start = _without_head(rest).lstrip()
-        if not start or _may_become(rest.lstrip(), HEADS) or _may_become(start, FRAMES):
+        while True:
+            _, found, rest = _closed(self._held, self._closing)
+            if not found:
+                self._held = self._held[-MOST_HELD:]
+                return ""
+            behind = rest.lstrip()
+            again = next((mark for mark in MARKS if behind.startswith(mark)), None)
+            if again is None:
+                break
+            self._closing, self._held = MARKS[again], behind[len(again) :]
+        start = _without_head(behind).lstrip()
+        if not start or _may_become(behind, (*MARKS, *HEADS)) or _may_become(start, FRAMES):
             # the white space behind the thoughts belongs to them
-            self._held = self._closing + rest.lstrip()
+            self._held = self._closing + behind
             return ""
         opening = next((one for one in FRAMES if start.startswith(one)), "")
         if opening:
@@ -213,5 +235,5 @@ class AnswerStream:
         end = without_end_marks(end, marks)
         if self._closing:
             # behind the thoughts, a beginning that became no mark
-            held = held.partition(self._closing)[2]
+            held = _answer(_closed(held, self._closing)[2])
         return held + end if self._closing else end + without_end_marks(held)

@@ -1,6 +1,8 @@
 """Marks of chat templates that a server leaves around an answer, whole and in pieces."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents.written.thoughts import AnswerStream, split_thoughts
 
@@ -21,6 +23,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "<|begin_of_box|>42<|end_of_box|>": ("", "42"),
     "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>X<|return|>": (
         "hm",
+        "X",
+    ),
+    "<think>a</think>\n<think>b</think>Yes.": ("a\n\nb", "Yes."),
+    "<|channel|>analysis<|message|>hm<|start|>assistant<|channel|>final<|message|>X<|return|>": (
+        "hm",
+        "X",
+    ),
+    "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>X": (
+        "I look.",
         "X",
     ),
     # what is none of them
@@ -50,3 +61,21 @@ def test_in_pieces_as_whole(text: str, size: int):
     stream = AnswerStream()
     shown = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
     assert "".join([*shown, stream.rest()]).strip() == TEXTS[text][1].strip()
+
+
+def test_words_beside_a_call_that_are_all_there_is():
+    """They are the answer of gpt-oss."""
+    assert split_thoughts("<|channel|>commentary<|message|>I look.<|end|>") == ("", "I look.")
+
+
+PIECES = (
+    *("<think>hm</think>", "<answer>", "</answer>", "<|im_end|>", "<eos>", "</s>", "<s>", "<b>"),
+    *("<", "<|", "x", "Hello", " ", "\n"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8), st.integers(1, 12))
+def test_any_text_in_pieces_as_whole(words: list[str], size: int):
+    text, stream = "".join(words), AnswerStream()
+    shown = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    assert "".join([*shown, stream.rest()]).strip() == split_thoughts(text)[1].strip()
