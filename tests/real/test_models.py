@@ -48,7 +48,8 @@ def proxy(tmp_path_factory: pytest.TempPathFactory, model: str) -> Iterator[Gate
 
 def crew_at(folder: Path, url: str, model: str = "smol", **more: Any) -> Path:
     """A crew of one agent or of several, whose model is served there."""
-    provider = {"base_url": url, "api_key": MASTER_KEY, "max_retries": 0, "timeout_seconds": 120}
+    # its server ends a connection now and then, as a request is sent on it
+    provider = {"base_url": url, "api_key": MASTER_KEY, "max_retries": 1, "timeout_seconds": 120}
     agent = {"provider": "far", "model": model, "max_tokens": 24, **more.pop("agent", {})}
     agents = dict.fromkeys(more.pop("agents", ("a",)), agent)
     return write_crew(folder, agents, providers={"far": provider}, **more)
