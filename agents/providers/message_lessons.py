@@ -12,6 +12,7 @@ from agents.providers.messages_refused import (
     ALTERNATE,
     CALL_ID,
     EMPTY_IS_WRONG,
+    FEW_FORMS,
     NO_CALLS,
     NO_CONTENT,
     NO_SYSTEM,
@@ -24,15 +25,6 @@ from agents.quirks import Quirks
 Lesson = tuple[Quirks, str] | None
 # gets the quirks of a request, its body, and the words of its refusal
 Learn = Callable[[Quirks, dict[str, Any], str], Lesson]
-
-
-# Google, of what its schemas are not: fields beside any_of, objects without properties, enums of
-# numbers, lists of types
-FEW_FORMS = re.compile(
-    r"any_of, it must be the only field|should be non-empty for OBJECT type"
-    r"|enum: only allowed for STRING|Proto field is not repeating",
-    re.IGNORECASE,
-)
 
 
 def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:

@@ -73,3 +73,10 @@ ABOUT_ONE_CALL = re.compile(
     r"|tools=['\"`]? param|with reasoning_effort",
     re.IGNORECASE,
 )
+# Google, of what its schemas are not: fields beside any_of, objects without properties, enums of
+# numbers, lists of types
+FEW_FORMS = re.compile(
+    r"any_of, it must be the only field|should be non-empty for OBJECT type"
+    r"|enum: only allowed for STRING|Proto field is not repeating",
+    re.IGNORECASE,
+)

@@ -103,6 +103,7 @@ class RemoteModel:
         `readers` gets what reads each answer.
         """
         tried: list[Quirks] = []
+        given = request
         dialect = self.client.dialect
         while True:
             quirks = self.table.quirks
@@ -127,7 +128,7 @@ class RemoteModel:
                 left, wanted = room_left(refusal), outgoing.max_tokens or 0
                 # with less room, the history is shortened
                 least = max(wanted // 2, self.extras.thinking_tokens or 0)
-                if left is not None and least < left < wanted:
+                if left is not None and least < left < wanted and request is given:
                     # beside this prompt
                     request = replace(request, max_tokens=left)
                     text = f"{self.name} has room for {left} tokens: the answer is cut to that"

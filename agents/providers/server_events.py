@@ -27,7 +27,6 @@ COMMENTS = re.compile(rb"(?:\s*:[^\r\n]*[\r\n]+)+")
 END = re.compile(rb"\s*data:\s*\[DONE\]\s*\Z")
 # what lines of a stream begin with; the last is llama.cpp's
 FIELDS = (b"data:", b":", b"event:", b"id:", b"retry:", b"error: {")
-EVENT = re.compile(rb"\s*(?:data|event|id|retry):")
 # what a proxy may have done to an answer by itself: by coding, the window of zlib
 CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 # what gateways write so that nothing behind them compresses an answer
@@ -162,7 +161,7 @@ def may_be_events(data: bytes) -> bool:
 def chunks_in(data: bytes) -> list[bytes] | None:
     """Return the chunks of a stream that came at once: events, or lines of JSON; else None."""
     # fields that no one knows may stand before the first
-    if EVENT.match(data) or (data[:1] not in (b"{", b"[", b"<") and b"\ndata:" in data):
+    if data.startswith(FIELDS) or (data[:1] not in (b"{", b"[", b"<") and b"\ndata:" in data):
         events = EventData()
         found = [*events.feed(data), *events.rest()]
         return [one for one in found if one[:1] in (b"{", b"[") and one not in DONE]

@@ -13,8 +13,6 @@ NAMESPACE = re.compile(
 )
 # behind it: the number of the call (Kimi), a mark of the template that slipped in (gpt-oss)
 BEHIND = re.compile(r"(?:[:.]\d+|\(\)|<\|.*)\Z", re.DOTALL)
-
-
 # GPT's tool for several calls at once
 TOGETHER = ("multi_tool_use", "functions.multi_tool_use")
 

@@ -96,8 +96,6 @@ PLUGIN = re.compile(r"\s*<\|plugin\|>")
 BEGINNING = re.compile(r"[{\[<(]")
 # a fence with such a label is a call wherever it stands
 CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool"})
-
-
 # with which thoughts may end
 AT_END = (("<tool_call>", "</tool_call>"), ("<function=", "</function>"))
 

@@ -51,9 +51,14 @@ class Signal:
 def ending_signal(text: str, signals: Iterable[Signal]) -> str:
     """Return the signal with which a text ends, as it is written there; "" where it has none."""
     text = text.rstrip()
-    found = (match for one in signals if one.normal for match in one.pattern.finditer(text))
-    begins = min((one.start() for one in found if one.end() == len(text)), default=len(text))
-    return text[begins:]
+    found = (
+        match.start()
+        for one in signals
+        if one.normal
+        for match in one.pattern.finditer(text)
+        if match.end() == len(text) and (one.bracketed or not _joined(text, match.start()))
+    )
+    return text[min(found, default=len(text)) :]
 
 
 # few signals are ever escaped, and each takes 0.1 ms to compile

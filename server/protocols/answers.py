@@ -96,10 +96,8 @@ async def require_new_words(
 ) -> None:
     """Raise AlreadyStarted where a client says again what its run has heard last.
 
-    `is_named`: the request has a name of its own, which is known to be new.
-
     It has not seen yet that the run waits: its connection broke, or it wants another answer. Those
-    words answer nothing.
+    words answer nothing. `is_named`: the request has a name of its own, which is known to be new.
     """
     runs, row = services_of(request).runs, await own_run(request, run_id)
     mask = runs.crew.secrets.mask

@@ -78,6 +78,8 @@ class Speech:
             self._held = None
             if not is_part(held.speaker):
                 self._last = held.content, text
+                # the same words may be said again, and be the last then
+                self._earlier.pop(held.content, None)
                 if event.type not in ENDING:
                     self._earlier[held.content] = text
         if event.type == "agent_response":

@@ -16,7 +16,6 @@ from tools.calls import ToolCall
 
 # that a person may give a pot at once
 MOST_USD, MOST_TOKENS = 1e6, 10**12
-# the pseudo-call that a person decides on
 # of an approval that gives nothing more
 AGAIN = "again"
 

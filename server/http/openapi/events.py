@@ -75,6 +75,8 @@ class ResponseMetadata(Metadata):
     invalid: NotRequired[list[str]]
     # its texts that no vocabulary has
     output_unknown: NotRequired[list[str]]
+    # of a typed answer with `output_text`: what the agent says to others
+    words: NotRequired[str]
 
 
 class HandoffMetadata(TypedDict("HandoffMetadata", {"from": str})):

@@ -146,3 +146,15 @@ async def test_little_room_shortens_the_history(tmp_path: Path):
         run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
     assert run.of("error")[0]["metadata"]["code"] == "context_overflow"
     assert {one["max_tokens"] for one in server.asked} == {4096}
+
+
+async def test_a_server_that_has_less_each_time(tmp_path: Path):
+    """It is asked for a shorter answer once."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        room = 4096 - request["max_tokens"] + 1
+        return http(400, error(BESIDE[0].replace("has 312 input", f"has {room} input")))
+
+    async with model_server(reply) as server:
+        await played(crew_at(tmp_path, server.url, {"max_tokens": 4000}))
+    assert len(server.asked) <= 3

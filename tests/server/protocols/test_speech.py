@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.journal.wire import RunEvent
+from crew.routing.signals import Signal, ending_signal
 from server.protocols.speech import Speech
 
 WHEN = "2026-01-01T00:00:00.000Z"
@@ -85,3 +86,40 @@ def test_an_attempt_that_failed(tmp_path: Any):
     assert speech.piece(event("agent_delta", "I thi")) == "I thi"
     assert speech.rest(("a", "", "", ""), "No.") == "\n\nNo."
     assert speech.rest(("a", "", "", ""), "No.") == "No."
+
+
+def ending_of(*events: RunEvent) -> str:
+    """The words with which a run ends, or waits."""
+    speech = Speech(SIGNALS)
+    (*_, last) = [one for given in events for one in speech.settle(given)]
+    return last.text
+
+
+def test_who_waits_repeats_no_words_that_led_on():
+    said, on = event("agent_response", "Plan. [END]"), event("handoff", "", signal="[END]")
+    for reason in ("paused", "cancelled"):
+        assert ending_of(said, on, event("done", "", reason=reason, answer="Plan. [END]")) == ""
+    assert (
+        ending_of(said, on, event("done", "", reason="max_rounds", answer="Plan. [END]")) == "Plan."
+    )
+
+
+def test_a_question_in_words_that_led_on_before_is_heard():
+    """The same words again are the newest ones."""
+    said = event("agent_response", "How many?")
+    done = event("done", "", reason="paused", answer="How many?")
+    assert ending_of(said, event("tool_start", ""), said, event("pause", ""), done) == "How many?"
+
+
+def test_a_warning_before_the_end_ends_nothing():
+    said = event("agent_response", "It is over.")
+    done = event("done", "", reason="max_handoffs", answer="It is over.")
+    assert ending_of(said, event("warning", "too many"), done) == "It is over."
+
+
+def test_an_end_of_a_word_is_no_signal():
+    signals = [Signal.of(one) for one in ("done", "[END]")]
+    assert ending_signal("It is undone", signals) == ""
+    assert ending_signal("It is done ", signals) == "done"
+    assert ending_signal("It is [ end ]", signals) == "[ end ]"
+    assert ending_signal("[END] It is", signals) == ""

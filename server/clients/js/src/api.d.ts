@@ -4558,6 +4558,8 @@ export interface components {
             invalid?: string[];
             /** Output Unknown */
             output_unknown?: string[];
+            /** Words */
+            words?: string;
         };
         /**
          * RestoredDocument
