@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import NEEDS_CHROMIUM, opened_page
 from tests.support.crews import copy_example, write_crew
+from tests.support.model_server import completion, http
 from tests.support.processes import ServerProcess, client, free_port, serving, start_server
 
 pytestmark = NEEDS_CHROMIUM
@@ -203,12 +204,72 @@ def test_a_conversation_in_a_shop(browser: Browser, tmp_path: Path):
         expect(card).to_have_count(0)
         assert [one[2] for one in told(page, "done")][-1] == "paid [END]"
         page.reload()
-        # what the person has decided is a part of it, and is none of their words
+        # the newest exchange as it was: what the person has decided is one of its steps
+        expect(log).to_contain_text("paid")
         expect(log.locator("li.me")).to_have_count(4)
+        log.locator("details.steps > summary").last.click()
+        expect(log.locator("details.steps").last).to_contain_text("Approve: pay")
+        page.screenshot(path=tmp_path / "reloaded.png")
+        # the page has heard of its end before
+        assert told(page, "done") == []
+        say(page, "hello")
+        expect(log.locator("li.me")).to_have_count(5)
+        expect(log.locator("li.me ~ li.crew").last).to_contain_text("done")
+        page.wait_for_function("window.told.filter(([kind]) => kind === 'done').length === 1")
+        page.reload()
+        # an older one in words alone; a decision is none of the person's
+        expect(log.locator("li.me")).to_have_count(5)
         expect(log.locator("li.note").first).to_contain_text("pay")
         expect(log.locator("li.note").last).to_have_text("Approve")
-        expect(log).to_contain_text("paid")
-        page.screenshot(path=tmp_path / "reloaded.png")
+
+
+class Model(ThreadingHTTPServer):
+    """A model that is down, until it is not."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.is_up = False
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Answers(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.server.is_up:
+            self.wfile.write(http(200, completion("done [END]")))
+        else:
+            self.wfile.write(http(503, {"error": {"message": "down until noon"}}))
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_what_failed_is_tried_again_after_a_reload(browser: Browser, tmp_path: Path):
+    """The reason and the button are there again, and the button works."""
+    with Model() as model:
+        address = f"http://127.0.0.1:{model.server_address[1]}/v1"
+        folder = write_crew(
+            tmp_path / "crew",
+            {"a": {"provider": "far", "model": "m-1", "is_terminal": True}},
+            providers={"far": {"base_url": address, "max_retries": 0}},
+            conversations={},
+        )
+        with shop_of(folder) as (shop, _), opened_page(browser) as page:
+            page.goto(shop.url)
+            log = page.locator("crew-chat ol.log")
+            say(page, "hello")
+            expect(log.locator("li.bad")).to_contain_text("down until noon")
+            page.reload()
+            expect(log.locator("li.bad")).to_contain_text("down until noon")
+            assert told(page, "error") == []
+            model.is_up = True
+            log.get_by_role("button", name="Try again").click()
+            expect(log.locator("li.crew").last).to_contain_text("done")
+            expect(log.locator("li.bad")).to_have_count(0)
+            page.wait_for_function("window.told.some(([kind]) => kind === 'done')")
+        model.shutdown()
 
 
 def test_it_outlives_the_server(browser: Browser, tmp_path: Path):

@@ -153,7 +153,9 @@ class View {
     if (!this.signal.aborted) this.nodes.alert.textContent = text;
   }
 
+  // `show` is for the page to draw, at each opening; the others are said once, when they happen
   emit(kind, detail) {
+    if (this.isPast && kind !== "show") return true;
     return this.host.dispatchEvent(new CustomEvent(`crew-${kind}`, { detail, bubbles: true, composed: true, cancelable: true }));
   }
 
@@ -182,8 +184,9 @@ class View {
     if (before > 0) known = await this.crew.conversation(this.conversation, { user: this.user, after: before, limit: EXCHANGES });
     if (this.signal.aborted) return;
     for (const one of known.exchanges) {
-      if (!ENDED.includes(one.status)) await this.openRun(one.run_id);
-      else this.showExchange(one);
+      // the newest with all that its run has shown: why it failed and "try again", steps, sources
+      const isWhole = one === known.exchanges.at(-1) || !ENDED.includes(one.status);
+      if (!isWhole || !(await this.openRun(one.run_id))) this.showExchange(one);
     }
   }
 
@@ -200,14 +203,16 @@ class View {
     if (status !== "completed") this.note(status === "failed" ? this.words.failed : this.words.stopped);
   }
 
+  // Shows a run from its beginning; false: it is there no more.
   async openRun(id) {
     const run = await this.crew.run(id, { signal: this.signal }).catch((error) => {
       if (error.status === 404) return null;
       throw error;
     });
-    if (run === null || this.signal.aborted) return;
+    if (run === null || this.signal.aborted) return run !== null;
     this.mine(run.query);
-    this.follow(id).catch((error) => this.fail(error));
+    this.follow(id, 0, ENDED.includes(run.status)).catch((error) => this.fail(error));
+    return true;
   }
 
   // Sends words: a question, or the answer to what is asked.
@@ -258,9 +263,10 @@ class View {
   }
 
   // Shows a run until it ends; what waits for a person goes on with their answer.
-  async follow(run, after = 0) {
+  async follow(run, after = 0, isPast = false) {
     this.run = run;
     this.shown = after ? this.shown : new Shown(this, run);
+    this.isPast = isPast;
     this.work();
     let last = after;
     for await (const event of this.crew.follow(run, { after, signal: this.signal })) {
@@ -394,8 +400,10 @@ class Shown {
   }
 
   start(event, data) {
-    if (data.resumed) this.card?.remove();
+    if (!data.resumed) return;
+    this.card?.remove();
     this.card = null;
+    this.view.pause = null;
   }
 
   answered(event) {
