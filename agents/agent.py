@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from agents.config import ToolCallMode
 from agents.context.plan import ContextPlan
+from agents.costs.prices import Prices
 from agents.helper import Helper
 from agents.limits import NO_LIMITS, AfterUntrusted, TurnLimits
 from agents.model import Model, ToolDefinition
@@ -72,6 +73,8 @@ class Agent:
     after_untrusted: AfterUntrusted | None = None
     # None: each answer is asked for
     kept: KeptAnswers | None = None
+    # of its model and its backup; None: not known
+    prices: tuple[Prices | None, ...] = ()
     # the same agent with each model that a request or a budget may name
     by_client_model: Mapping[str, "Agent"] = field(default_factory=dict)
 

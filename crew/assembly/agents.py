@@ -161,6 +161,7 @@ class _Maker:
             kept=_kept_answers(config, given),
             documents=tuple(config.documents),
             after_untrusted=settings.after_untrusted if notes_untrusted(self.files) else None,
+            prices=tuple(self.use.prices(config, one) for one in chosen),
         )
 
 

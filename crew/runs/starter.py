@@ -117,7 +117,7 @@ class RunStarter:
             source_name=asked.source.name,
         )
         try:
-            await require_room(self.store, crew, row)
+            await require_room(self.store, crew, row, query)
         except BaseException:
             # also where the request is cancelled meanwhile
             self.revisions.release(crew)

@@ -13,7 +13,6 @@ from agents.errors import BudgetExceeded, ModelError
 from agents.events import Warned
 from agents.model import Meter, PaidAttempt, RequestEnded, RequestRoom
 from crew.budgets.estimates import (
-    KNOWN_ANSWERS,
     AnswerLengths,
     Estimate,
     estimate,
@@ -31,9 +30,10 @@ from crew.budgets.room import (
 from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
 from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
+from crew.engine.spending.first_calls import know_lengths
 from crew.engine.spending.paying import lost_row
 from crew.engine.spending.raising import agreed_amounts, raise_pot
-from crew.engine.spending.warnings import BudgetWarnings
+from crew.engine.spending.warnings import BudgetWarnings, notify_full
 from crew.journal.errors import StoreError
 from crew.journal.questions import BudgetQuestion
 from crew.journal.records.rows import RunRow
@@ -161,11 +161,9 @@ class RunBudgets:
 
     async def _know_lengths(self, attempt: PaidAttempt, pots: Sequence[Pot]) -> None:
         """Read once how long answers of this model were; raises StoreError."""
-        lengths = self.crew.recipe.answer_lengths
         key = attempt.agent_id, attempt.provider, attempt.model
-        if key in lengths.filled or all(one.budget.reserve == "worst" for one in pots):
-            return
-        lengths.fill(key, await self.store.costs.answer_tokens(*key, KNOWN_ANSWERS))
+        if any(one.budget.reserve != "worst" for one in pots):
+            await know_lengths(self.store, self.crew.recipe.answer_lengths, key)
 
     async def _reserve(
         self, agent_id: str, attempt: PaidAttempt, pots: Sequence[Pot], place: LinePlace
@@ -218,7 +216,7 @@ class RunBudgets:
             first = (used_up or full)[0]
             # that there is no room is more than what a channel is sent of it
             with contextlib.suppress(StoreError):
-                await self._warnings.notify_full(first)
+                await notify_full(self.store, self.crew, self.row, first)
             raise BudgetExceeded(self._refusal(first))
 
     async def _waits(

@@ -74,16 +74,31 @@ class BudgetWarnings:
             if await self._store.budgets.warn(pot.key, part, self._notices(pot, part, text)):
                 self.warn(agent_id, "budget", text, pot.budget.source)
 
-    async def notify_full(self, full: FullPot) -> None:
-        """Send once that a pot has no room."""
-        if notices := self._notices(full.pot, ALL_USED, full.text):
-            await self._store.budgets.warn(full.pot.key, ALL_USED, notices)
-
     def _notices(self, pot: Pot, part: int, text: str) -> Sequence[Notice]:
         """Return what channels are sent of it."""
-        channels, at = self._channels(pot), rfc3339(self._store.now())
+        channels, at = _channels(self._crew, pot), rfc3339(self._store.now())
         return budget_notices(channels, self._row, pot.key, part, at, text)
 
-    def _channels(self, pot: Pot) -> Sequence[str]:
-        told = self._crew.config.told
-        return [name for name in told if name in pot.budget.notify or "budget" in told[name]]
+
+async def notify_full(
+    store: RunStore, crew: Crew, row: RunRow, full: FullPot, *, is_begun: bool = True
+) -> None:
+    """Send once that a pot has no room; raises StoreError.
+
+    Args:
+        store: has the pot.
+        crew: has the channels.
+        row: of the run that there is no room for.
+        full: the pot.
+        is_begun: that the run has begun; else it is refused.
+    """
+    key, at = full.pot.key, rfc3339(store.now())
+    channels = _channels(crew, full.pot)
+    if channels:
+        notices = budget_notices(channels, row, key, ALL_USED, at, full.text, is_begun=is_begun)
+        await store.budgets.warn(key, ALL_USED, notices)
+
+
+def _channels(crew: Crew, pot: Pot) -> Sequence[str]:
+    told = crew.config.told
+    return [name for name in told if name in pot.budget.notify or "budget" in told[name]]

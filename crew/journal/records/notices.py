@@ -178,7 +178,14 @@ def plain_notices(
 
 
 def budget_notices(
-    channels: Sequence[str], row: RunRow, key: PotKey, part: int, at: str, text: str
+    channels: Sequence[str],
+    row: RunRow,
+    key: PotKey,
+    part: int,
+    at: str,
+    text: str,
+    *,
+    is_begun: bool = True,
 ) -> Sequence[Notice]:
     """Return the notices of a pot of which a part is used.
 
@@ -189,6 +196,7 @@ def budget_notices(
         part: of its limit, in thousandths.
         at: when.
         text: what is used.
+        is_begun: that there is such a run; else it was refused.
     """
     return [
         Notice(
@@ -197,9 +205,9 @@ def budget_notices(
             "budget",
             at,
             row.crew,
-            row.run_id,
+            row.run_id if is_begun else "",
             0,
-            row.status,
+            row.status if is_begun else None,
             row.reason,
             row.agent_id,
             row.query[:MAX_QUERY],

@@ -1,22 +1,27 @@
 """The pots of a crew's budgets: how full they are, and whether a run may begin."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from agents.agent import Agent
 from agents.costs.usage import NANOS
+from crew.budgets.estimates import Estimate
 from crew.budgets.periods import period_of
-from crew.budgets.room import full_pots, with_limits
+from crew.budgets.room import full_pots, share_of, with_limits
 from crew.budgets.rules import Budget, Payer, Pot
 from crew.crew import Crew
+from crew.engine.spending.first_calls import know_lengths, least_of_call
+from crew.engine.spending.warnings import notify_full
+from crew.journal.errors import StoreError
+from crew.journal.query import Query
 from crew.journal.records.rows import RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Share
 from crew.journal.store import RunStore
 from crew.runs.errors import BudgetSpent
 
-# what the smallest call takes
-LEAST_TOKENS = 1
 # of one budget that are shown
 MAX_POTS = 1000
 
@@ -77,8 +82,8 @@ def _amounts(nanos: int, tokens: int, calls: int) -> dict[str, float]:
     return {"usd": nanos / NANOS, "tokens": tokens, "calls": calls}
 
 
-def _closed(pot: Pot, tokens: int = 0) -> Share:
-    return with_limits(pot, Share(pot.key, pot.resets_at, 0, tokens))
+def _closed(pot: Pot) -> Share:
+    return with_limits(pot, Share(pot.key, pot.resets_at, 0, 0))
 
 
 async def present_pots(store: RunStore, crew: Crew, value: str | None = None) -> list[ShownPot]:
@@ -120,33 +125,46 @@ def _passed(start: str, end: str, now: datetime) -> float | None:
     return (now - first) / (last - first)
 
 
-async def require_room(store: RunStore, crew: Crew, row: RunRow) -> None:
-    """Refuse a run that would fail at once: a budget that blocks has nothing left.
+async def require_room(store: RunStore, crew: Crew, row: RunRow, query: Query) -> None:
+    """Refuse a run that would fail at once: a budget that blocks has no room for its first call.
 
     Raises:
         BudgetSpent: that is so.
         StoreError: the store failed.
     """
-    payer, now = Payer.of(row), store.now()
+    first = query.agent_id or crew.entry_point
     for budget in crew.budgets:
-        pot = _pot_of_run(budget, payer, now, crew)
-        if pot is None:
+        pot = _pot_of_first_call(budget, Payer.of(row), first, store.now(), crew)
+        state = await store.budgets.pot(pot.key) if pot is not None else None
+        if pot is None or state is None:
             continue
-        state = await store.budgets.pot(pot.key)
-        share = _closed(pot, LEAST_TOKENS)
-        full = full_pots([pot], [share], [state]) if state is not None else ()
+        least = await _least(store, crew, budget, crew.agents[first].with_model(query.model), query)
+        full = full_pots([pot], [share_of(pot, least)], [state])
         if full and not full[0].is_held:
             crew.recipe.budget_refusals[budget.name, budget.then] += 1
+            with contextlib.suppress(StoreError):
+                await notify_full(store, crew, row, full[0], is_begun=False)
             raise BudgetSpent(full[0].text, pot.resets_at)
 
 
-def _pot_of_run(budget: Budget, payer: Payer, now: datetime, crew: Crew) -> Pot | None:
-    """Return the pot that all calls of a run are paid from; None: it is not known before."""
-    counts_all = not (budget.agents or budget.models)
-    if budget.then != "block" or budget.scope in ("run", "agent") or not counts_all:
+async def _least(
+    store: RunStore, crew: Crew, budget: Budget, agent: Agent, query: Query
+) -> Estimate:
+    lengths = crew.recipe.answer_lengths
+    if budget.reserve != "worst":
+        for endpoint in agent.model.endpoints:
+            await know_lengths(store, lengths, (agent.id, *endpoint))
+    return least_of_call(agent, query.text, budget, lengths)
+
+
+def _pot_of_first_call(
+    budget: Budget, payer: Payer, agent_id: str, now: datetime, crew: Crew
+) -> Pot | None:
+    """Return the pot that a run's first call is paid from; None: it is empty, or not known."""
+    if budget.then != "block" or budget.scope == "run" or budget.models:
         return None
-    value = payer.value(budget.scope, "")
-    if value is None:
+    value = payer.value(budget.scope, agent_id)
+    if value is None or not budget.counts(agent_id, ""):
         return None
     start, end = period_of(budget.per, now, crew.zone)
     return Pot(budget, PotKey(budget.name, value, start), end)

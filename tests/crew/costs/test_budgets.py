@@ -43,14 +43,17 @@ def codes(run: Played) -> list[str]:
     return [one["metadata"]["code"] for one in run.of("warning")]
 
 
-@pytest.mark.parametrize(
-    "limit",
-    [{"tokens": 100}, {"usd": 0.135}, {"tokens": 10**6, "usd": 0.135, "calls": 99}],
-    ids=str,
-)
-async def test_a_run_without_room_fails(tmp_path: Path, limit: dict[str, Any]):
+async def test_a_run_without_room_fails(tmp_path: Path):
     """With the amounts, the line, and when there is room again; its call is not made."""
-    first, second, third = await runs_of(crew_with(tmp_path, limit), 3)
+    desk = {"model": "small", "max_tokens": 5}
+    folder = crew_with(
+        tmp_path,
+        {"tokens": 110, "agents": ["writer"]},
+        agents={"desk": desk, "writer": WRITER},
+        rules=[{"agent": "desk", "say": "go on"}, *SAY],
+        routing={"defaults": {"desk": "writer"}},
+    )
+    first, second, third = await runs_of(folder, 3)
     assert [first.row.status, second.row.status] == ["completed"] * 2
     assert (third.row.status, third.row.reason) == ("failed", "budget")
     (error,) = third.of("error")
@@ -58,15 +61,53 @@ async def test_a_run_without_room_fails(tmp_path: Path, limit: dict[str, Any]):
     assert "budget today: " in error["content"]
     assert "(crew.yaml:" in error["content"]
     assert "free again at " in error["content"]
-    assert third.row.usage.total_tokens == 0
+    # of the agent before it
+    assert third.row.usage.total_tokens < first.row.usage.total_tokens / 2
 
 
-async def test_a_run_that_would_fail_at_once_is_not_begun(tmp_path: Path):
-    """Nothing is left; where something is, its call may fit."""
-    folder = crew_with(tmp_path, {"calls": 2})
-    with pytest.raises(BudgetSpent, match="2 calls of 2 calls used") as caught:
+@pytest.mark.parametrize(
+    ("limit", "used"),
+    [
+        ({"tokens": 100}, "52 tokens of 100 tokens used, the call may need 54"),
+        ({"usd": 0.135}, "0.08 USD of 0.135 USD used, the call may need 0.094"),
+        ({"tokens": 10**6, "usd": 0.135, "calls": 99}, "0.08 USD of 0.135 USD used"),
+        ({"calls": 2}, "2 calls of 2 calls used"),
+        ({"scope": "agent", "tokens": 100}, "of writer: 52 tokens of 100 tokens used"),
+    ],
+    ids=str,
+)
+async def test_a_run_that_would_fail_at_once_is_not_begun(
+    tmp_path: Path, limit: dict[str, Any], used: str
+):
+    """There is not as much left as its first call takes at least."""
+    folder = crew_with(tmp_path, limit)
+    with pytest.raises(BudgetSpent, match=used) as caught:
         await runs_of(folder, 3)
     assert caught.value.resets_at
+
+
+async def test_short_answers_are_begun_to_the_last(tmp_path: Path):
+    """What a first call takes at least is as much as answers of this agent take, also of another process."""
+    agents = {"writer": {**WRITER, "max_tokens": None}}
+    folder, store = crew_with(tmp_path, {"tokens": 800}, agents=agents), MemoryStore()
+    # an answer of unknown length may have 256 tokens: of 800 there are as many left 20 times
+    for count in (20, 10):
+        assert {one.row.status for one in await runs_of(folder, count, store)} == {"completed"}
+    with pytest.raises(BudgetSpent, match="780 tokens of 800 tokens used, the call may need 2"):
+        await runs_of(folder, 1, store)
+
+
+async def test_a_known_answer_is_begun_without_room(tmp_path: Path):
+    """It costs nothing."""
+    output = {"properties": {"text": {"type": "string"}}}
+    writer = {**WRITER, "output": output, "cache": {"seconds": 60}}
+    rules = [{"say": {"text": "one two three four five six seven eight nine ten " * 3}}]
+    folder = crew_with(tmp_path, {"tokens": 103}, agents={"writer": writer}, rules=rules)
+    runs = await runs_of(folder, 9)
+    assert {one.row.status for one in runs} == {"completed"}
+    used = [one.row.usage.total_tokens for one in runs]
+    assert used[0] == 50
+    assert not any(used[1:])
 
 
 async def test_what_a_request_may_cost(tmp_path: Path):
@@ -218,11 +259,14 @@ async def test_each_value_has_its_own_pot(
         budgets={"one": {**keys, **per}},
     )
     crew = load_crew(folder)
+    found = []
     async with Runs(crew, MemoryStore(crew.clock)) as runs:
-        rows = [
-            (await play(crew, query=Query("hello", user_id=user), runs=runs)).row for user in users
-        ]
-    assert [place for place, row in enumerate(rows) if row.status == "failed"] == refused
+        for place, user in enumerate(users):
+            try:
+                await play(crew, query=Query("hello", user_id=user), runs=runs)
+            except BudgetSpent:
+                found.append(place)
+    assert found == refused
 
 
 async def test_members_of_a_group_share_a_pot(tmp_path: Path):

@@ -1,0 +1,58 @@
+"""What the first call of a run takes at least, before the run begins."""
+
+from agents.agent import Agent
+from crew.budgets.estimates import (
+    KNOWN_ANSWERS,
+    AnswerLengths,
+    Estimate,
+    estimate,
+    input_tokens,
+    output_tokens,
+)
+from crew.budgets.room import LEAST_OUTPUT
+from crew.budgets.rules import Budget
+from crew.journal.store import RunStore
+
+# of a call of which nothing more is known
+SMALLEST = Estimate(1, 0, 0)
+
+
+async def know_lengths(store: RunStore, lengths: AnswerLengths, key: tuple[str, str, str]) -> None:
+    """Read once how long answers were; raises StoreError.
+
+    Args:
+        store: has the answers.
+        lengths: gets them.
+        key: the agent, the provider and the model.
+    """
+    if key not in lengths.filled:
+        lengths.fill(key, await store.costs.answer_tokens(*key, KNOWN_ANSWERS))
+
+
+def least_of_call(agent: Agent, text: str, budget: Budget, lengths: AnswerLengths) -> Estimate:
+    """Return what a call for a question takes at least: no call that a budget allows takes less.
+
+    Its prompt, its tools and the question go in. What is said before, and what is remembered, may
+    come to that.
+
+    Args:
+        agent: makes the call.
+        text: the question.
+        budget: reserves for it.
+        lengths: of answers, as far as they are known.
+    """
+    if agent.kept is not None:
+        # the answer may be there already
+        return SMALLEST
+    tokenizer = agent.context.tokenizer
+    counted = tokenizer.count_message(agent.prompt.text()) + tokenizer.count_message(text)
+    counted += sum(one.tokens for one in agent.shown_tools(()))
+    # more than the window is left out
+    counted = min(counted, agent.context.window_tokens)
+    come_in = input_tokens(counted, is_exact=tokenizer.is_exact)
+    made = []
+    for endpoint, prices in zip(agent.model.endpoints, agent.prices, strict=False):
+        likely = lengths.likely((agent.id, *endpoint))
+        output = min(LEAST_OUTPUT, output_tokens(budget.reserve, agent.max_tokens, likely))
+        made.append(estimate(come_in, output, prices))
+    return min(made, key=lambda one: (one.nanos or 0, one.tokens), default=SMALLEST)
