@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import NEEDS_CHROMIUM, opened_page
 from tests.support.crews import copy_example, write_crew
-from tests.support.model_server import completion, http
 from tests.support.processes import ServerProcess, client, free_port, serving, start_server
 
 pytestmark = NEEDS_CHROMIUM
@@ -221,55 +220,6 @@ def test_a_conversation_in_a_shop(browser: Browser, tmp_path: Path):
         expect(log.locator("li.me")).to_have_count(5)
         expect(log.locator("li.note").first).to_contain_text("pay")
         expect(log.locator("li.note").last).to_have_text("Approve")
-
-
-class Model(ThreadingHTTPServer):
-    """A model that is down, until it is not."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answers)
-        self.is_up = False
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Answers(BaseHTTPRequestHandler):
-    server: Model
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        if self.server.is_up:
-            self.wfile.write(http(200, completion("done [END]")))
-        else:
-            self.wfile.write(http(503, {"error": {"message": "down until noon"}}))
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-def test_what_failed_is_tried_again_after_a_reload(browser: Browser, tmp_path: Path):
-    """The reason and the button are there again, and the button works."""
-    with Model() as model:
-        address = f"http://127.0.0.1:{model.server_address[1]}/v1"
-        folder = write_crew(
-            tmp_path / "crew",
-            {"a": {"provider": "far", "model": "m-1", "is_terminal": True}},
-            providers={"far": {"base_url": address, "max_retries": 0}},
-            conversations={},
-        )
-        with shop_of(folder) as (shop, _), opened_page(browser) as page:
-            page.goto(shop.url)
-            log = page.locator("crew-chat ol.log")
-            say(page, "hello")
-            expect(log.locator("li.bad")).to_contain_text("down until noon")
-            page.reload()
-            expect(log.locator("li.bad")).to_contain_text("down until noon")
-            assert told(page, "error") == []
-            model.is_up = True
-            log.get_by_role("button", name="Try again").click()
-            expect(log.locator("li.crew").last).to_contain_text("done")
-            expect(log.locator("li.bad")).to_have_count(0)
-            page.wait_for_function("window.told.some(([kind]) => kind === 'done')")
-        model.shutdown()
 
 
 def test_it_outlives_the_server(browser: Browser, tmp_path: Path):

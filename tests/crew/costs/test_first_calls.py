@@ -1,0 +1,55 @@
+"""Runs that would fail at their first call are not begun."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crew import MemoryStore
+from crew.runs.errors import BudgetSpent
+from tests.crew.costs.test_budgets import WRITER, crew_with, runs_of
+
+
+@pytest.mark.parametrize(
+    ("limit", "used"),
+    [
+        ({"tokens": 100}, "52 tokens of 100 tokens used, the call may need 54"),
+        ({"usd": 0.135}, "0.08 USD of 0.135 USD used, the call may need 0.094"),
+        ({"tokens": 10**6, "usd": 0.135, "calls": 99}, "0.08 USD of 0.135 USD used"),
+        ({"calls": 2}, "2 calls of 2 calls used"),
+        ({"scope": "agent", "tokens": 100}, "of writer: 52 tokens of 100 tokens used"),
+    ],
+    ids=str,
+)
+async def test_a_run_that_would_fail_at_once_is_not_begun(
+    tmp_path: Path, limit: dict[str, Any], used: str
+):
+    """There is not as much left as its first call takes at least."""
+    folder = crew_with(tmp_path, limit)
+    with pytest.raises(BudgetSpent, match=used) as caught:
+        await runs_of(folder, 3)
+    assert caught.value.resets_at
+
+
+async def test_short_answers_are_begun_to_the_last(tmp_path: Path):
+    """What a first call takes at least is as much as answers of this agent take, also of another process."""
+    agents = {"writer": {**WRITER, "max_tokens": None}}
+    folder, store = crew_with(tmp_path, {"tokens": 800}, agents=agents), MemoryStore()
+    # an answer of unknown length may have 256 tokens: of 800 there are as many left 20 times
+    for count in (20, 10):
+        assert {one.row.status for one in await runs_of(folder, count, store)} == {"completed"}
+    with pytest.raises(BudgetSpent, match="780 tokens of 800 tokens used, the call may need 2"):
+        await runs_of(folder, 1, store)
+
+
+async def test_a_known_answer_is_begun_without_room(tmp_path: Path):
+    """It costs nothing."""
+    output = {"properties": {"text": {"type": "string"}}}
+    writer = {**WRITER, "output": output, "cache": {"seconds": 60}}
+    rules = [{"say": {"text": "one two three four five six seven eight nine ten " * 3}}]
+    folder = crew_with(tmp_path, {"tokens": 103}, agents={"writer": writer}, rules=rules)
+    runs = await runs_of(folder, 9)
+    assert {one.row.status for one in runs} == {"completed"}
+    used = [one.row.usage.total_tokens for one in runs]
+    assert used[0] == 50
+    assert not any(used[1:])
