@@ -107,6 +107,10 @@ class AgentResponded:
     # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
     within: str = ""
+    # from the beginning of its last request to its first words; None: it was not streamed
+    first_token_seconds: float | None = None
+    # of its time, that in which a request was to be made and none was
+    waited_seconds: float = 0.0
 
     @property
     def typed_document(self) -> dict[str, Any]:

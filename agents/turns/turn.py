@@ -16,7 +16,6 @@ from agents.events import (
     Compacted,
     ContextShown,
     EmitAgentEvent,
-    FailedRequest,
     ModelCalled,
     Shown,
     ToolAsked,
@@ -48,6 +47,7 @@ from agents.turns.request import (
     prepare_request,
     window_of,
 )
+from agents.turns.requests import Requests
 from agents.turns.shortening import condense
 from tools.calls import (
     CallEvent,
@@ -127,7 +127,7 @@ class Turn:
         of_run = (self.prefix, self.meter)
         wanted = Wanted(streams, standing.found, self.outputs, choice, is_last, *of_run)
         started = agent.clock.monotonic()
-        requests: list[RequestEnded] = []
+        requests = Requests(agent.clock)
         try:
             reply, prepared = await self._reply(history, wanted, requests)
         except BudgetExceeded:
@@ -140,7 +140,7 @@ class Turn:
         read = await reader.read(reply, round, history, may_call=choice is not NO_TOOLS)
         calls = read.calls
         if agent.kept is not None and read.is_right:
-            keep_answer(agent, prepared, self.caller.keeper, reply, requests)
+            keep_answer(agent, prepared, self.caller.keeper, reply, requests.ended)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
@@ -159,13 +159,15 @@ class Turn:
             calls,
             read.native,
             reply.extra,
-            requests[-1].provider if requests else "",
-            tuple([FailedRequest.of(one) for one in requests if one.outcome != "success"]),
+            requests.provider,
+            requests.failed,
             digests_of(prepared.request, prepared.context),
             cached=reply.cached,
             is_direct=bool(calls) and self._is_direct(calls),
             limit=limit,
             is_refused=read.is_refused,
+            first_token_seconds=requests.first_token_seconds,
+            waited_seconds=requests.waited_seconds,
             **({} if typed is None else typed_fields(typed, read.checked, standing.sent_back)),
         )
         await self.emit(responded)
@@ -193,7 +195,7 @@ class Turn:
         self,
         history: Sequence[Message],
         wanted: Wanted,
-        requests: list[RequestEnded],
+        requests: Requests,
     ) -> tuple[ModelReply, Prepared]:
         """Return the model's answer, and to what; `requests` gets those that were made.
 
@@ -201,8 +203,8 @@ class Turn:
         """
 
         async def emit(event: ModelEvent) -> None:
+            requests.note(event)
             if isinstance(event, RequestEnded):
-                requests.append(event)
                 await self.emit(ModelCalled(self.agent.id, self.agent.name, event))
             else:
                 await self._emit_model_event(event)
@@ -211,11 +213,11 @@ class Turn:
         prepared = await self._prepare(history, wanted, window)
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
             try:
-                with self.stages.during("models"):
+                with self.stages.during("models"), requests.calling():
                     if agent.kept is None:
                         return await agent.model.reply(prepared.request, emit), prepared
                     user = self.caller.keeper
-                    reply = await answer_or_kept(agent, prepared, user, emit, requests)
+                    reply = await answer_or_kept(agent, prepared, user, emit, requests.ended)
                     return reply, prepared
             except ModelError as error:
                 if error.code != "context_overflow" or not tries_left:

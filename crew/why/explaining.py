@@ -37,6 +37,8 @@ from crew.why.rulings import group_rulings, rulings_of
 from crew.why.steps import MatchedText, Ruling, WhyStep
 from tools.text.secrets import Secrets
 
+# less than that is no wait, in seconds
+LEAST_WAIT = 0.01
 # by the code of a warning, or the reason of an end: the setting that it is about
 SETTINGS = {
     "max_handoffs": "max_handoffs",
@@ -242,6 +244,8 @@ class Explainer:
             "model": event.model,
             "provider": event.provider,
             "seconds": round(event.duration_seconds, 6),
+            "first_token_seconds": event.first_token_seconds,
+            "waited_seconds": event.waited_seconds if event.waited_seconds >= LEAST_WAIT else None,
             "tokens": {name: value for name, value in tokens.items() if value},
             "attempts": [_attempt(one) for one in event.failed] or None,
             "cached": event.cached or None,

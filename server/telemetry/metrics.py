@@ -284,8 +284,7 @@ class Metrics(Series):
         self.request_seconds.observe(request.duration_seconds)
         self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
         self.tokens.labels(model, "completion").inc(usage.completion_tokens)
-        if usage.thinking_tokens or usage.cache_read_tokens or usage.cache_write_tokens:
-            self._count_parts(model, usage)
+        self._count_parts(model, usage)
         if request.without_kept:
             self.kept_dropped.labels(request.provider).inc(request.without_kept)
 
@@ -306,6 +305,8 @@ class Metrics(Series):
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()
         self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
+        if event.first_token_seconds is not None:
+            self.first_token_seconds.observe(event.first_token_seconds)
         if ("answer", event.agent_id) in self.keeping:
             self.cache.labels("answer", "hit" if event.cached else "miss").inc()
         if event.limit is not None:

@@ -86,6 +86,10 @@ class Series:
         self.request_seconds = histogram(
             "crew_model_request_duration_seconds", "Time of a request to a provider."
         )
+        self.first_token_seconds = histogram(
+            "crew_model_first_token_seconds",
+            "Time from a request to the first words of its answer, where it is streamed.",
+        )
         self.tokens = counter(
             "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
         )
