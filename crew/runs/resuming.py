@@ -13,6 +13,7 @@ from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.runs.errors import ChangedCall, MayNotSpend, WrongDecision
 from crew.runs.request import RunRequest
+from crew.runs.streams.live import LiveRuns
 from tools.clock import rfc3339
 
 
@@ -50,6 +51,13 @@ def resumed_event(
     name = crew.name_of(agent_id)
     begun = row.crew, agent_id, name, request.request_id, answer, expired, state.conversation
     return RunResumed(*begun, request.traceparent)
+
+
+def remedy_of(row: RunRow, live: LiveRuns) -> str:
+    """Return what can be done with a run that is at work, but not `live`; "" for others."""
+    if row.status != "running" or row.run_id in live:
+        return ""
+    return "; if its process has ended, crew serve goes on with it, and crew cancel ends it"
 
 
 def refused_answer(

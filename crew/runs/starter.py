@@ -37,15 +37,20 @@ from crew.runs.errors import (
     MayHaveBegun,
     NotPaused,
     NotRetryable,
-    UnknownAgent,
-    UnknownModel,
     UnknownRun,
     conversation_refusal,
     key_taken,
 )
 from crew.runs.factory import RunFactory
-from crew.runs.request import RunRequest
-from crew.runs.resuming import ended_since, is_over, no_answer, refused_answer, resumed_event
+from crew.runs.request import RunRequest, require_known
+from crew.runs.resuming import (
+    ended_since,
+    is_over,
+    no_answer,
+    refused_answer,
+    remedy_of,
+    resumed_event,
+)
 from crew.runs.run import Run, new_run_id
 from crew.runs.upkeep.room import Room
 from tools.clock import rfc3339
@@ -90,12 +95,7 @@ class RunStarter:
         await self.room.check(asked.owner, asked.key)
         await self.revisions.keep_current()
         crew = self.revisions.current
-        if query.agent_id is not None and query.agent_id not in crew.agents:
-            raise UnknownAgent(f"there is no agent {query.agent_id}")
-        if query.agent_id in crew.routing.workers_only:
-            raise UnknownAgent(f"no run begins with {query.agent_id}, which works for others")
-        if query.model and query.model not in crew.config.settings.client_models:
-            raise UnknownModel(f"settings.client_models does not name {query.model!r}")
+        require_known(query, crew)
         query = masked_query(query, crew.secrets)
         self.revisions.acquire(crew)
         now = self.store.now()
@@ -123,8 +123,7 @@ class RunStarter:
             self.revisions.release(crew)
             raise
         first = query.agent_id or crew.entry_point
-        name = crew.name_of(first)
-        begun = crew.name, first, name, asked.request_id, query, conversation
+        begun = crew.name, first, crew.name_of(first), asked.request_id, query, conversation
         event = RunStarted(*begun, asked.traceparent)
         state = RunState(row.run_id, crew.tool_limits)
         run = self.factory.make(crew, row, state, stream=query.deltas)
@@ -175,12 +174,12 @@ class RunStarter:
             row, page = opened.row, opened.page
             if row.status != "failed":
                 reason = f" ({row.reason})" if row.reason else ""
-                text = f"run {run_id} is {row.status}{reason}; only a failed run can be retried"
-                raise NotRetryable(text)
+                reason += f"; only a failed run can be retried{remedy_of(row, self.live)}"
+                raise NotRetryable(f"run {run_id} is {row.status}{reason}")
             if not page or page[0].seq != 1:
                 raise NotRetryable(f"the events of run {run_id} are no longer kept")
+            # for a copy there was room before it was made
             if not forked_from:
-                # for a copy there was room before it was made
                 await self.room.check(row.owner, None)
             crew, state = await self.factory.load(opened)
             agent_id = state.main.agent_id
@@ -254,9 +253,10 @@ class RunStarter:
         """Return a paused run with a last segment that has stopped here."""
         opened = await self._opened(run_id)
         if (status := opened.row.status) != "paused":
-            raise await self._refusal(f"run {run_id} is {status}, not paused", key)
+            text = f"run {run_id} is {status}, not paused{remedy_of(opened.row, self.live)}"
+            raise await self._refusal(text, key)
+        # its pause is stored, and its loop about to stop
         if (run := self.live.get(run_id)) is not None:
-            # its pause is stored, and its loop about to stop
             await run.stopped()
         return opened
 

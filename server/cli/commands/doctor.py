@@ -203,6 +203,9 @@ async def _kept(folder: Path, url: str | None) -> list[Finding]:
             # what has lost its events cannot be played again
             text = f"crew replay reaches back to {reach.events_since[:10]}; see replay.keep"
             notes.append(Finding("note", text))
+        if running := await store.count("running"):
+            text = f"{running} runs are at work; if their process has ended, crew serve goes on"
+            notes.append(Finding("note", f"{text} with them, and crew cancel ends them"))
         return [*await store.examine(), *notes]
     except CrewError as error:
         return [Finding("error", str(error))]

@@ -1,9 +1,12 @@
 """Runs of a folder, played and looked at in this process."""
 
 import asyncio
+import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -15,7 +18,7 @@ from crew.journal.query import Answer, CallDecision, Decision, Query, text_error
 from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.exits import Exit, exit_code_of, fail
-from server.cli.hints import answer_commands, command_here, say_how_to_answer
+from server.cli.hints import answer_commands, command_here, quoted, say_how_to_answer
 from server.cli.opening import keeps_runs, load, load_to_look, open_runs, open_to_look
 from server.cli.playing.answers import answer_of
 from server.cli.playing.asking import read_query
@@ -99,6 +102,8 @@ def play_to_end(
 ) -> NoReturn:
     """Play, say how a pause is answered, and end the command."""
     output = Output(as_lines=as_lines)
+    if is_kept and keeps_runs(folder):
+        _say_what_sigterm_leaves(folder)
     try:
         row = asyncio.run(play(runs, asked, output))
     except WrongDecision as error:
@@ -112,6 +117,19 @@ def play_to_end(
         view, command = output.view, command_here(folder, row.run_id)
         say_how_to_answer(answer_commands(command, view.question, view.calls))
     raise typer.Exit(exit_code_of(row.status, row.reason))
+
+
+def _say_what_sigterm_leaves(folder: Path) -> None:
+    """Print, when SIGTERM ends this process, that its run does not end by that."""
+    where = quoted(folder)
+    goes_on = f"`crew serve {where}` goes on with the run, `crew cancel last {where}` ends it"
+
+    def end(number: int, frame: FrameType | None) -> None:
+        print(f"crew: ended by SIGTERM: {goes_on}", file=sys.stderr, flush=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def _check_query(query: str, crew: Crew) -> None:

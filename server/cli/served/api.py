@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import anyio.from_thread
 
-from server.cli.exits import fail
+from server.cli.exits import Exit, fail
 from server.client.client import API, PATIENCE_SECONDS, CrewClient
 from server.client.errors import ClientError
 from server.client.targets import TOKEN, Target
@@ -21,6 +21,8 @@ from tools.text.texts import visible
 
 # by which this process calls itself
 LOCAL_URL = "http://localhost"
+# statuses of an answer to what should be given otherwise
+BAD_INPUT = (400, 422)
 # what a server says of an address that it does not have
 NO_OPERATION = re.compile(rf"[A-Z]+ {API}\S*: (?:Not Found|Method Not Allowed)")
 
@@ -88,12 +90,14 @@ def run_path(run_id: str) -> str:
     return f"/runs/{quote(run_id, safe='')}"
 
 
-def fail_for(url: str, error: ClientError) -> NoReturn:
-    """Say why a request has failed, and end."""
+def fail_for(url: str, error: ClientError, *, takes_words: bool = False) -> NoReturn:
+    """Say why a request has failed, and end; `takes_words`: the command sent words of a person."""
+    code = Exit.USAGE if takes_words and error.status in BAD_INPUT else Exit.FAILED
     if error.status is None or url == LOCAL_URL:
-        fail(error.detail)
-    hint = f"; set {TOKEN} to a token of it" if error.status == 401 else ""
-    fail(f"{url} answered {error.status}: {error.detail}{hint}")
+        fail(error.detail, code)
+    hint = f"; set {TOKEN}, or what its profile names, to a token of it"
+    hint = hint if error.status == 401 else ""
+    fail(f"{url} answered {error.status}: {error.detail}{hint}", code)
 
 
 @contextlib.contextmanager

@@ -105,7 +105,7 @@ async def _answer(
                 answer = await with_decisions(_each(events), answer)
             await client.send("POST", f"{API}{run_path(run_id)}/resume", answer_body(answer))
         except ClientError as error:
-            fail_for(client.url, error)
+            fail_for(client.url, error, takes_words=True)
         except ValueError as error:
             fail(str(error), Exit.USAGE)
         return await follow_served(client, target, run_id, last, Output(as_lines=as_lines))

@@ -9,10 +9,23 @@ import typer
 from server.cli.exits import Exit, fail
 from server.client.targets import TOKEN, Target, find_target
 
+
+def _in_order(context: typer.Context, folder: Path | None) -> Path | None:
+    """Return the folder; ends the command where another argument is one, and this is none."""
+    if folder is None or folder.is_dir():
+        return folder
+    others = [one for one in context.params.values() if isinstance(one, str) and one]
+    if any(Path(one).is_dir() for one in others):
+        command = context.command_path
+        fail(f"there is no folder {folder}: DIR stands last; see `{command} --help`", Exit.USAGE)
+    return folder
+
+
 GivenFolder = Annotated[
     Path | None,
     typer.Argument(
         metavar="DIR",
+        callback=_in_order,
         help="The crew's folder, with crew.yaml in it; left out where a server is meant.",
         show_default="the current folder",
     ),

@@ -86,6 +86,8 @@ def test_a_fork(tmp_path: Path):
     with serving(folder) as server:
         where = ("--server", server.url)
         crew("run", "pay bob", *where)
+        wrong = crew("answer", "last", "--decision", "retry", *where)
+        assert (wrong.returncode, "retry" in wrong.stderr) == (2, True), wrong.stderr
         crew("answer", "last", "--decision", "approve", *where)
         listed = crew("fork", "last", *where)
         assert listed.returncode == 0, listed.stderr
