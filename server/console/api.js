@@ -18,14 +18,21 @@ function say(lost) {
   document.dispatchEvent(new CustomEvent("lost", { detail: lost }));
 }
 
-// the server asks for a token where it has forgotten who this is
+// the server has forgotten who this is, until another tab has given a token; a change of that is an event of the document, `forgotten`
+let isForgotten = false;
+function know(forgotten) {
+  if (forgotten === isForgotten) return;
+  isForgotten = forgotten;
+  document.dispatchEvent(new CustomEvent("forgotten", { detail: forgotten }));
+}
+
 async function fetched(...given) {
   const answer = await fetch(...given).catch((error) => {
     if (error instanceof TypeError) say(true);
     throw error;
   });
   say(false);
-  if (answer.status === 401) location.reload();
+  know(answer.status === 401);
   return answer;
 }
 

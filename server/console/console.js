@@ -12,7 +12,7 @@ import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
 import { editPage } from "./pages/edit.js";
 import { OPENED } from "./opened.js";
-import { element, leftOut, visible } from "./page.js";
+import { clock, element, leftOut, visible } from "./page.js";
 import { revisionsPage } from "./pages/revisions.js";
 import { runPage } from "./pages/run.js";
 import { runsPage } from "./pages/runs.js";
@@ -29,16 +29,17 @@ let waits = new Set(); // the pauses that wait: of a run, each is another one
 let looked = false;
 let name = "";
 let failed = false; // the page could not be shown
+let configured = ""; // what is said of the files
 
 // each with what its address may say; null: the page says itself what it does not know
 const PAGES = [
   [/^\/(?:runs)?$/, runsPage, null],
   [/^\/runs\/([A-Za-z0-9_-]+)$/, (context, id) => runPage(id, context), []],
-  [/^\/conversations$/, conversationsPage, ["user_id"]],
+  [/^\/conversations$/, conversationsPage, ["user_id", "q"]],
   [/^\/conversations\/([A-Za-z0-9_-]+)$/, (context, id) => conversationPage(id, context), ["user_id"]],
   [/^\/inbox$/, inboxPage, ["agent_id", "tool", "owner"]],
-  [/^\/memory$/, memoryPage, ["user_id"]],
-  [/^\/documents$/, documentsPage, ["collection", "user_id", "conversation_id"]],
+  [/^\/memory$/, memoryPage, ["user_id", "q", "replaced"]],
+  [/^\/documents$/, documentsPage, ["collection", "user_id", "conversation_id", "q"]],
   [/^\/costs$/, costsPage, ["by", "since"]],
   [/^\/search$/, searchPage, ["q"]],
   [/^\/compare$/, comparePage, ["a", "b"]],
@@ -67,6 +68,7 @@ async function show(moved = false) {
     $("view").replaceChildren(...unknownIn(given, known, node), node);
     // who uses the keyboard goes on in the new page
     if (moved) $("view").focus();
+    document.getElementById(location.hash.slice(1))?.scrollIntoView();
     failed = false;
   } catch (error) {
     if (signal.aborted) return;
@@ -96,9 +98,15 @@ function go(path) {
   show(true);
 }
 
-// whether a person has begun to answer what a run asks
-const isHalfWritten = () => [...document.querySelectorAll("#view .asking :is(.answer textarea, input.said)")].some(({ value }) => value.trim());
+// whether a person has begun to answer what a run asks, or to change what it would do
+const isHalfWritten = () => [...document.querySelectorAll("#view .asking [data-written]")].some(({ type, value }) => type === "checkbox" || value.trim());
 window.addEventListener("beforeunload", (event) => isHalfWritten() && event.preventDefault());
+let written = ""; // the address of the page on which that was
+document.addEventListener("input", ({ target }) => {
+  if (!target.closest("#view .asking")) return;
+  target.dataset.written = "";
+  written = location.href;
+});
 
 function title(text) {
   name = text;
@@ -134,7 +142,11 @@ function showConfig({ revision, last_reload: { successful, at, problems } }) {
     .filter((one) => one.severity === "error")
     .map((one) => `${one.file}:${one.line}:${one.column}: ${one.message}${one.suggestion ? `; did you mean '${one.suggestion}'?` : ""}`);
   $("config").hidden = successful;
-  $("config").textContent = successful ? "" : `${t("The files of the crew were not taken")} (${new Date(at).toLocaleTimeString(locale)}); ${revision} ${t("goes on")}.\n${visible(errors.join("\n"))}`;
+  const said = successful ? [] : [`${t("The files of the crew were not taken")} (`, clock(at), `); ${revision} ${t("goes on")}.\n${visible(errors.join("\n"))}`];
+  const state = JSON.stringify([successful, at, revision, errors]);
+  // it is an alert: the same is not said again
+  if (state !== configured) $("config").replaceChildren(...said);
+  configured = state;
 }
 
 async function look() {
@@ -154,7 +166,18 @@ document.addEventListener("click", (click) => {
   click.preventDefault();
   go(target.getAttribute("href"));
 });
-window.onpopstate = () => show(true);
+window.onpopstate = () => {
+  if (!isHalfWritten() || confirm(t("Leave the answer that you have begun?"))) show(true);
+  else history.pushState(null, "", written);
+};
+
+// the page stays as it is, with what is typed: a token is given beside it
+document.addEventListener("forgotten", ({ detail: isForgotten }) => {
+  const again = element("a", { href: location.href, target: "_blank" }, t("Give another one in a new tab"));
+  $("forgotten").replaceChildren(`${t("The server does not take this page's token any more.")} `, again);
+  $("forgotten").hidden = !isForgotten;
+  if (!isForgotten && failed) show();
+});
 
 // what the page shows stays, with what is typed; one that could not be shown is asked for again
 document.addEventListener("lost", ({ detail: isLost }) => {
@@ -166,6 +189,7 @@ document.addEventListener("lost", ({ detail: isLost }) => {
 for (const one of document.querySelectorAll("[data-t]")) one.textContent = t(one.textContent);
 $("keys").setAttribute("aria-label", t("Keys and display"));
 listenToKeys(go);
+$("language").setAttribute("aria-label", t("Language"));
 $("language").value = locale;
 $("language").onchange = () => choose($("language").value);
 await look().catch((error) => {

@@ -42,7 +42,7 @@ function focusSearch(go) {
 
 // from the first link of a row to that of the next one
 function move(step) {
-  const links = [...document.querySelectorAll("#view tbody tr, #view .inbox > li, #view .items > li")].map((row) => row.querySelector("a, button")).filter(Boolean);
+  const links = [...document.querySelectorAll("#view tbody tr, #view .inbox > li, #view .items > li, #view .hits > li")].map((row) => row.querySelector("a, button")).filter(Boolean);
   if (!links.length) return;
   const now = links.findIndex((one) => one.closest("tr, li") === document.activeElement?.closest("tr, li"));
   links[Math.min(links.length - 1, Math.max(0, now + step))].focus();

@@ -7,6 +7,7 @@ import { sources } from "./pages/documents.js";
 import { kept } from "./opened.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
 import { PlanGraph } from "./drawn/plan.js";
+import { named } from "./named.js";
 import { t } from "./words.js";
 
 // warnings by which a member of a group has failed, and by which a model is asked once more
@@ -167,7 +168,7 @@ export class Talk {
 
   handoff(event, data) {
     const matched = data.matched && Object.entries(data.matched).map(([name, value]) => `${name} ${shown(value)}`).join(", ");
-    const why = [data.why, data.signal, matched, data.source].filter(Boolean).join(" · ");
+    const why = [named("way", data.why), data.signal, matched, data.source].filter(Boolean).join(" · ");
     this.lanes = null;
     this.note(null, "way", `↪ ${visible(event.content)} `, element("small", {}, visible(why)));
   }
@@ -285,7 +286,7 @@ export class Talk {
   done(event, data) {
     this.rest();
     if (data.sources) this.add(null, sources(data.sources, this.place));
-    if (data.reason !== "paused") this.note(null, "done", `✓ ${data.reason} · `, clock(event.timestamp));
+    if (data.reason !== "paused") this.note(null, "done", `✓ ${named("reason", data.reason)} · `, clock(event.timestamp));
   }
 
   // what was under way when the segment ended is so no more

@@ -1,6 +1,8 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
+  "To the content": "Đến nội dung", Approve: "Đồng ý", added: "thêm mới", removed: "bị bỏ", "left out while paused": "bỏ qua vì lịch tạm dừng", "No step differs, but texts do.": "Không bước nào khác, nhưng nội dung khác.",
+  "The server does not take this page's token any more.": "Máy chủ không còn nhận mã truy cập của trang này.", "Give another one in a new tab": "Đưa mã khác trong thẻ mới",
   "Zoom in": "Phóng to", "Zoom out": "Thu nhỏ", "Find an agent": "Tìm tác tử", Columns: "Các cột", Column: "Cột", "More filters": "Thêm bộ lọc", until: "đến", "all tools": "mọi công cụ", owner: "chủ", tool: "công cụ",
   "how it ended": "kết thúc vì", "cost over, in USD": "chi phí trên (USD)", "Cancel what matches": "Huỷ những gì khớp", "End so many runs": "Kết thúc số lượt chạy này",
   "The address says what is not known here, and is left out": "Địa chỉ có điều không biết ở đây nên được bỏ qua",
@@ -74,8 +76,7 @@ const VIETNAMESE = {
   "Name a user.": "Hãy ghi tên người dùng.", version: "phiên bản", by: "bởi", "not changed yet": "chưa sửa lần nào", Save: "Lưu", "this is no JSON": "đây không phải JSON", replaced: "đã được thay", Forget: "Quên",
   "Something to remember": "Điều cần nhớ", Remember: "Nhớ",
   output: "kết quả có kiểu", invalid: "kết quả sai", "What is wrong with it": "Chỗ sai", "What it thinks": "Suy nghĩ", "at work": "đang làm", skipped: "bỏ qua", Unknown: "Không rõ",
-  signal: "tín hiệu", default: "mặc định", handoff_target: "đích chuyển giao", order: "theo thứ tự", group: "nhóm",
-  terminal: "kết thúc lượt chạy", "asks before it goes on": "hỏi trước khi đi tiếp", settings: "thiết lập",
+  "asks before it goes on": "hỏi trước khi đi tiếp", settings: "thiết lập",
   Costs: "Chi phí", Why: "Vì sao", Budgets: "Ngân sách", day: "ngày", model: "mô hình", token: "mã truy cập", calls: "lần gọi", "tokens in": "token vào", "tokens out": "token ra", "in all": "tổng cộng",
   "a day": "một ngày", "a week": "một tuần", "30 days": "30 ngày", "90 days": "90 ngày", reserved: "đã giữ chỗ", "begins again": "tính lại từ", usd: "USD",
   "No model was called yet.": "Chưa gọi mô hình nào.",

@@ -51,6 +51,7 @@ from server.http.openapi.parameters import (
 )
 from server.http.openapi.rehearsed import (
     CheckedReload,
+    NewestRehearsals,
     NewestReplays,
     RehearsalsAnswer,
     ReplayAnswer,
@@ -206,6 +207,7 @@ OPERATIONS = (
         (404, *BODY, 422),
         ReplayBody,
     ),
+    get_operation(f"{API}/rehearsals", "admin", checked.show_newest_rehearsals, NewestRehearsals),
     post_operation(
         f"{API}/rehearsals",
         "admin",

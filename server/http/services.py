@@ -1,8 +1,9 @@
 """What the endpoints share."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 
@@ -31,6 +32,14 @@ from server.telemetry.traces.counts import SpanCounts
 from server.telemetry.traces.switches import open_tracer
 
 
+@dataclass(slots=True)
+class LastPlayed:
+    """What was played last in this process, for who looks at it later."""
+
+    # as programs get them; None: none were played
+    rehearsals: dict[str, Any] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """Of one process."""
@@ -43,6 +52,7 @@ class Services:
     storage: Storage
     replays: ReplayJobs
     editor: Editor
+    last: LastPlayed = field(default_factory=LastPlayed)
 
     @classmethod
     def of(cls, crew: Crew, database: Database, edit: EditMode = "off") -> "Services":

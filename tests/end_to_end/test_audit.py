@@ -54,8 +54,8 @@ def test_what_is_done_and_refused(tmp_path: Path):
         ("cancel", "shop", ""),
         ("refused", "reader", f"POST {run}/cancel needs run"),
         ("reload", "admin", revision),
-        ("wrong_token", "", ""),
-        ("wrong_token", "", ""),
+        ("wrong_token", "", "GET /api/crew"),
+        ("wrong_token", "", f"GET {run}/events"),
     ]
     assert len(revision) == 16
     answered = audit(folder, "--run", run_id, "--action", "answer")

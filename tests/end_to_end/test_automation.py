@@ -172,9 +172,15 @@ def test_what_a_hook_refuses_is_shown(folder: Path):
             assert sender.post("/api/crew/hooks/tickets", json={"text": "x"}).status_code == 400
             assert sender.post("/api/crew/hooks/tickets", json=[1]).status_code == 400
             assert sender.post("/api/crew/hooks/tickets/test", json={}).status_code == 403
+        with asking(server, "x" * 20) as nobody:
+            assert nobody.post("/api/crew/hooks/tickets", json={}).status_code == 401
+        with asking(server, READER) as reader:
+            assert reader.post("/api/crew/hooks/tickets", json={}).status_code == 403
         with asking(server, BOSS) as http:
-            until(lambda: len(named(http, "hooks", "tickets")["refused"]) == 2)
-            newest, oldest = named(http, "hooks", "tickets")["refused"]
+            until(lambda: len(named(http, "hooks", "tickets")["refused"]) == 4)
+            scope, token, newest, oldest = named(http, "hooks", "tickets")["refused"]
+            assert scope["why"] == "the token needs hook"
+            assert token["why"] == "the token is none of the server"
             assert "its pointers name nothing" in oldest["why"]
             assert newest["at"] >= oldest["at"]
             address = "/api/crew/hooks/tickets/test"

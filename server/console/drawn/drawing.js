@@ -1,6 +1,6 @@
 // A graph as a drawing: boxes in ranks, and arrows between them.
 
-import { shape } from "../page.js";
+import { shape, visible } from "../page.js";
 import dagre from "../vendor/dagre.esm.js";
 
 const HEIGHT = 34;
@@ -24,7 +24,7 @@ export function layoutOf(names, ways) {
   return frame(down).width <= ROOM ? down : narrower(down, laidOut("LR", names, edges));
 }
 
-// `boxes`: by id, each with `name`, `kinds` (classes) and `rx`; `edges`: by "from→to", each with `why` and `isLit`
+// `boxes`: by id, each with `name`, `kinds` (classes) and `rx`; `edges`: by "from→to", each with `why`, `isLit` and `kind` (a class)
 export function drawingOf(label, layout, boxes, edges) {
   const { viewBox, width, height } = frame(layout);
   const heads = `arrows${++drawings}`;
@@ -70,16 +70,16 @@ function laidOut(rankdir, names, edges) {
 
 const narrower = (one, other) => (frame(one).width <= frame(other).width ? one : other);
 
-function line(heads, { why, isLit, covered }, points) {
+function line(heads, { why, isLit, kind }, points) {
   const d = points.map(({ x, y }, place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(" ");
   const head = `url(#${heads}-${isLit ? "lit" : "dim"})`;
-  return shape("path", { d, class: ["way", isLit && "taken", covered].filter(Boolean).join(" "), "marker-end": head }, shape("title", {}, why));
+  return shape("path", { d, class: ["way", isLit && "taken", kind].filter(Boolean).join(" "), "marker-end": head }, shape("title", {}, why));
 }
 
 function boxOf(id, { name, kinds, rx }, { x, y, width, height }) {
   const box = shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx });
-  const text = shape("text", { x, y: y + 5, "text-anchor": "middle" }, shortened(name));
-  const title = name === shortened(name) ? id : `${id}: ${name}`;
+  const text = shape("text", { x, y: y + 5, "text-anchor": "middle" }, visible(shortened(name)));
+  const title = visible(name === shortened(name) ? id : `${id}: ${name}`);
   return shape("g", { class: ["node", ...kinds].filter(Boolean).join(" ") }, shape("title", {}, title), box, text);
 }
 

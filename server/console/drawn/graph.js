@@ -2,7 +2,8 @@
 
 import { get } from "../api.js";
 import { drawingOf, frame, layoutOf, sizeOf } from "./drawing.js";
-import { element } from "../page.js";
+import { element, visible } from "../page.js";
+import { named } from "../named.js";
 import { t } from "../words.js";
 import { zoomOf } from "./zoom.js";
 
@@ -13,6 +14,8 @@ const MANY = 40;
 // of fewer, each is seen at once
 const FEW = 12;
 const END = "(end)";
+// ways of which the label is a crew's own words
+const SAID = ["signal", "output"];
 
 export class Graph {
   constructor() {
@@ -30,6 +33,7 @@ export class Graph {
     this.visited = new Set();
     this.speaking = new Set();
     this.rehearsed = new Map(); // by way: whether a rehearsal takes it
+    this.changed = new Map(); // by way: whether a draft has "added" or "removed" it
     this.crew = { agents: [], groups: {}, routing: [] };
   }
 
@@ -104,8 +108,8 @@ export class Graph {
   // the same for who cannot see it
   list(names, edges) {
     const lines = [...edges.values()].map((edge) => {
-      const { why, isLit } = this.way(edge);
-      return element("li", {}, `${names.get(edge.from)} → ${names.get(edge.to)}${why ? ` (${why})` : ""}${isLit ? `: ${t("taken")}` : ""}`);
+      const { why, isTaken } = this.way(edge);
+      return element("li", {}, visible(`${names.get(edge.from)} → ${names.get(edge.to)}${why ? ` (${why})` : ""}${isTaken ? `: ${t("taken")}` : ""}`));
     });
     return element("ul", { className: "hidden", ariaLabel: t("Route") }, ...lines);
   }
@@ -163,7 +167,7 @@ export class Graph {
       const known = edges.get(`${from}→${to}`);
       edges.set(`${from}→${to}`, { from, to, labels: [...(known?.labels ?? []), label] });
     };
-    for (const { from, to, label } of this.crew.routing) add(from, to, label);
+    for (const { from, to, kind, label } of this.crew.routing) add(from, to, SAID.includes(kind) ? label : named("edge", label));
     for (const [way, data] of this.taken) {
       if (!edges.has(way)) add(...way.split("→"), data.why ?? "");
     }
@@ -172,11 +176,13 @@ export class Graph {
 
   way({ from, to, labels }) {
     const data = this.taken.get(`${from}→${to}`);
-    const why = data?.why ? [t(data.why), data.signal, data.source].filter(Boolean).join(" · ") : labels.join(", ");
-    const isTaken = this.rehearsed.get(`${from}→${to}`);
-    const isNever = isTaken === false;
-    const covered = isNever ? "never" : isTaken && "covered";
-    return { why: isNever ? `${why} (${t("no rehearsal takes it")})` : why, isLit: Boolean(data), covered };
+    const why = data?.why ? [named("way", data.why), data.signal, data.source].filter(Boolean).join(" · ") : labels.join(", ");
+    const isRehearsed = this.rehearsed.get(`${from}→${to}`);
+    const isNever = isRehearsed === false;
+    const change = this.changed.get(`${from}→${to}`);
+    const more = isNever ? "no rehearsal takes it" : change;
+    const kind = change ?? (isNever ? "never" : isRehearsed && "covered");
+    return { why: more ? `${why} (${t(more)})` : why, isLit: Boolean(data) || change === "added", isTaken: Boolean(data), kind };
   }
 
   box(id) {

@@ -2,6 +2,7 @@
 
 import { get, post } from "../api.js";
 import { button, chip, clock, element, link, visible } from "../page.js";
+import { named } from "../named.js";
 import { t } from "../words.js";
 
 export async function automationPage({ signal, title }) {
@@ -65,7 +66,7 @@ function ended(one) {
   return [element("ol", { className: "recent", ariaLabel: t("Last times") }, ...items)];
 }
 
-const OUTCOMES = { by_hand: "by hand", started: "began", skipped: "left out", missed: "missed", paused: "paused" };
+const OUTCOMES = { by_hand: "by hand", started: "began", skipped: "left out", missed: "missed", paused: "left out while paused" };
 
 function hookCard(one) {
   const refused = one.refused.map((post) => element("li", { className: "warning" }, clock(post.at), ` ${visible(post.why)}`));
@@ -102,7 +103,7 @@ function channelCard(one, draw) {
     if (error) throw new Error(visible(error));
     await again(draw, `${t("Send a test")}: ${one.name}`);
   });
-  return card(one.name, `${one.kind}: ${one.on.join(", ")}`, ...lines, line(test));
+  return card(one.name, `${one.kind}: ${one.on.map((kind) => named("news", kind)).join(", ")}`, ...lines, line(test));
 }
 
 function recent(runs) {

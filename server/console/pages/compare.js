@@ -3,6 +3,7 @@
 import { get } from "../api.js";
 import { kept } from "../opened.js";
 import { cards, chip, clock, element, link, seconds, spent, visible } from "../page.js";
+import { line } from "../named.js";
 import { locale, t } from "../words.js";
 
 const signed = (value, text) => `${value > 0 ? "+" : value < 0 ? "−" : "±"}${text(Math.abs(value))}`;
@@ -38,14 +39,16 @@ function shown({ runs, apart, same_revision: same, first, steps }) {
   heads.forEach((head, place) => (head.dataset.label = place ? "B" : "A"));
   const number = (value) => value.toLocaleString(locale);
   const facts = [
-    first === null ? t("No step differs.") : `${t("The first step that differs")}: ${first}`,
+    first !== null ? `${t("The first step that differs")}: ${first}` : t(steps.some(({ diff }) => diff) ? "No step differs, but texts do." : "No step differs."),
     `${signed(apart.tokens, number)} ${t("tokens")}, ${signed(apart.cost_usd, (usd) => `$${usd.toFixed(6)}`)}, ${signed(apart.duration_seconds, seconds)}`,
     ...(same ? [] : [t("They are of two revisions.")]),
   ];
+  // the place that is marked: another step, else other words
+  const marked = first ?? steps.findIndex(({ diff }) => diff) + 1;
   const body = steps.map((pair, place) => {
-    const cell = (one) => element("td", {}, ...(one ? [element("span", {}, visible(one.what)), ...(one.source ? [" ", element("code", {}, visible(one.source))] : [])] : []));
+    const cell = (one) => element("td", {}, ...(one ? [element("span", {}, visible(line(one.what))), ...(one.source ? [" ", element("code", {}, visible(one.source))] : [])] : []));
     const diff = pair.diff ? [kept(`step-${place + 1}`, element("details", {}, element("summary", {}, t("texts differ")), element("pre", { tabIndex: 0 }, visible(pair.diff))))] : [];
-    const mark = element("th", { scope: "row" }, String(place + 1), ...(place + 1 === first ? [" ◀"] : []));
+    const mark = element("th", { scope: "row" }, String(place + 1), ...(place + 1 === marked ? [" ◀"] : []));
     const b = cell(pair.b);
     b.append(...diff);
     return element("tr", { className: pair.same ? "" : "differs" }, mark, cell(pair.a), b);

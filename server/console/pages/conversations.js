@@ -7,6 +7,7 @@ import { markdown } from "../shared/markdown.js";
 import { collection } from "./documents.js";
 import { button, cards, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
 import { Talk } from "../talk.js";
+import { asked } from "../named.js";
 import { t } from "../words.js";
 
 const LIMIT = 50;
@@ -169,7 +170,7 @@ class ConversationPage {
         await call(`${API}/${this.id}`, { method: "PATCH", headers, body: JSON.stringify({ title: name, ...(this.user && { user_id: this.user }) }) });
         await this.fill();
       }),
-      element("a", { className: "button", href: `/api/crew${this.path("/export", { format: "md" })}`, target: "_blank" }, t("Export")),
+      element("a", { className: "button", href: `/api/crew${this.path("/export", { format: "md" })}`, download: `${this.id}.md` }, t("Export")),
       button(t("Delete"), async () => {
         if (!confirm(t("Delete this conversation with all its runs?"))) return;
         await call(this.path("", { cancel: 1 }), { method: "DELETE" });
@@ -218,7 +219,11 @@ function exchange(one, place) {
   const state = element("p", {}, chip(one.status), " ", t(states[one.status] ?? ""));
   const said = one.answer ? [markdown(one.answer)] : [];
   const rest = element("div", {}, ...said, ...(one.answer && one.status === "completed" ? [] : [state]));
-  const parts = one.parts.map(({ by, text, agent, attachments }) => (by === "agent" ? speech(agent, markdown(text)) : mine(text, attachedTo(attachments, place))));
+  const parts = one.parts.map(({ by, text, agent, decision, attachments }) => {
+    // a decision on calls: what it was about, and what it was; any person may have made it
+    if (decision) return element("li", {}, element("div", { className: "note" }, visible(by === "agent" ? asked(text) : t(text))));
+    return by === "agent" ? speech(agent, markdown(text)) : mine(text, attachedTo(attachments, place));
+  });
   return [mine(one.query, attachedTo(one.attachments, place)), ...parts, speech(one.agent, rest, " ", run)];
 }
 

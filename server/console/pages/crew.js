@@ -38,15 +38,18 @@ function rehearsals(graph) {
   const play = async () => {
     found.replaceChildren(element("p", {}, t("They are played…")));
     const answer = await post("/rehearsals").finally(() => found.replaceChildren());
-    const { passed, failed, skipped, coverage, failures } = await answer.json();
+    show(await answer.json());
+  };
+  const show = ({ passed, failed, skipped, coverage, failures }, ...when) => {
     const areas = AREAS.map((area) => `${t(area)} ${coverage[area].checked}/${coverage[area].known}`);
     graph.rehearsed.clear();
     for (const { from, to, taken } of coverage.edges) graph.rehearsed.set(`${from}→${to}`, taken || Boolean(graph.rehearsed.get(`${from}→${to}`)));
     graph.draw();
     const counts = `${passed} ${t("passed")}, ${failed} ${t("failed")}, ${skipped} ${t("skipped")} · ${areas.join(", ")}`;
     const wrong = failures.map((id) => element("p", { className: "error" }, visible(id)));
-    found.replaceChildren(element("p", { className: "counts" }, counts), ...wrong, ...unchecked(coverage.unchecked));
+    found.replaceChildren(element("p", { className: "counts" }, counts, ...when), ...wrong, ...unchecked(coverage.unchecked));
   };
+  get("/rehearsals").then(({ newest: last }) => last && show(last, " · ", clock(last.played_at), ` · ${t("revision")} ${last.revision.slice(0, 8)}`), () => {});
   const newest = element("p", { className: "newest" });
   get("/replays").then(({ newest: job }) => job?.summary && newest.append(`${t("Last replays")}: `, clock(job.started_at), ` ${Object.entries(job.summary.verdicts).map(([verdict, count]) => `${count} ${verdict}`).join(", ")}`), () => {});
   return [element("h2", {}, t("Rehearsals")), element("div", { className: "buttons" }, button(t("Play the rehearsals"), play)), found, newest];

@@ -25,7 +25,7 @@ export async function documentsPage({ signal, title, crew }) {
   choice.value = rules.some((one) => one.name === given("collection")) ? given("collection") : rules[0]?.name ?? "";
   const user = element("input", { value: given("user_id"), maxLength: 256, placeholder: t("user"), ariaLabel: t("user") });
   const conversation = element("input", { value: given("conversation_id"), maxLength: 128, placeholder: t("conversation"), ariaLabel: t("conversation") });
-  const search = element("input", { type: "search", maxLength: 200, placeholder: t("Search in documents"), ariaLabel: t("Search in documents") });
+  const search = element("input", { type: "search", maxLength: 200, placeholder: t("Search in documents"), ariaLabel: t("Search in documents"), value: given("q") });
   const body = element("div");
   let inner = new AbortController();
 
@@ -36,7 +36,7 @@ export async function documentsPage({ signal, title, crew }) {
     user.hidden = rule?.scope === "crew";
     conversation.hidden = rule?.scope !== "conversation";
     const place = { user: user.hidden ? "" : user.value, conversation: conversation.hidden ? "" : conversation.value };
-    history.replaceState(null, "", `/documents?${new URLSearchParams({ collection: choice.value, ...encoded(place) })}`);
+    history.replaceState(null, "", `/documents?${new URLSearchParams({ collection: choice.value, ...encoded(place), ...(search.value && { q: search.value }) })}`);
     const misses = rule?.scope === "conversation" && !place.conversation;
     const text = misses ? t("Name a conversation.") : null;
     body.replaceChildren(text ? element("p", {}, text) : await collection(rule, place, search.value, AbortSignal.any([signal, inner.signal])));

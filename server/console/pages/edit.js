@@ -89,7 +89,7 @@ class EditPage {
     );
     this.why.disabled = !this.writable;
     window.addEventListener("beforeunload", (event) => this.changes.length && this.why.value && event.preventDefault(), { signal: this.signal });
-    this.before = new Set((await get("/graph?format=json", { signal: this.signal })).edges.map(way));
+    this.before = new Map((await get("/graph?format=json", { signal: this.signal })).edges.map((edge) => [way(edge), edge]));
     await this.check();
   }
 
@@ -222,15 +222,18 @@ class EditPage {
     this.mark();
   }
 
-  // what is new is lit
+  // what is new is lit, and what is removed is still there, struck out
   draw(graph) {
+    const now = new Map(graph.edges.map((edge) => [way(edge), edge]));
+    const removed = [...this.before].filter(([one]) => !now.has(one));
+    const added = [...now.keys()].filter((one) => !this.before.has(one));
     const groups = graph.nodes.filter(({ kind }) => kind === "group");
     this.graph.crew = {
       agents: graph.nodes.filter(({ kind }) => kind === "agent").map(({ id }) => ({ id, name: id })),
       groups: Object.fromEntries(groups.map(({ id, agents }) => [id, { agents: agents ?? [] }])),
-      routing: graph.edges,
+      routing: [...graph.edges, ...removed.map(([, edge]) => edge)],
     };
-    this.graph.taken = new Map(graph.edges.map(way).filter((one) => !this.before.has(one)).map((one) => [one, {}]));
+    this.graph.changed = new Map([...added.map((one) => [one, "added"]), ...removed.map(([one]) => [one, "removed"])]);
     this.graph.draw();
   }
 

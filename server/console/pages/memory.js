@@ -14,8 +14,8 @@ export async function memoryPage({ signal, title, crew }) {
   title(t("Memory"));
   const { core = [], recall = null } = crew.memory ?? {};
   const user = element("input", { value: given("user_id"), maxLength: 256, placeholder: t("user"), ariaLabel: t("user") });
-  const search = element("input", { type: "search", maxLength: 200, placeholder: t("Search in what is remembered"), ariaLabel: t("Search in what is remembered"), hidden: !recall });
-  const replaced = element("input", { type: "checkbox" });
+  const search = element("input", { type: "search", maxLength: 200, placeholder: t("Search in what is remembered"), ariaLabel: t("Search in what is remembered"), hidden: !recall, value: given("q") });
+  const replaced = element("input", { type: "checkbox", checked: given("replaced") === "1" });
   const older = element("label", { hidden: !recall }, replaced, ` ${t("with what was replaced")}`);
   const blocks = element("div", { className: "blocks" });
   const items = element("ul", { className: "items", ariaLabel: t("What is remembered") });
@@ -29,8 +29,8 @@ export async function memoryPage({ signal, title, crew }) {
 
   async function fill() {
     const mine = (turn += 1);
-    const parts = user.value ? `?${new URLSearchParams({ user_id: user.value })}` : "";
-    history.replaceState(null, "", `/memory${parts}`);
+    const parts = new URLSearchParams({ ...(user.value && { user_id: user.value }), ...(search.value && { q: search.value }), ...(replaced.checked && { replaced: 1 }) }).toString();
+    history.replaceState(null, "", `/memory${parts && `?${parts}`}`);
     const names = user.value ? core.filter((one) => one.scope === "user") : [];
     const found = await Promise.all(names.map((one) => get(place(user.value, `/core/${one.name}`), { signal })));
     const known = user.value && recall?.scope === "user" ? await page() : { items: [], next: null };

@@ -186,7 +186,11 @@ class RunPage {
       this.cost.unpriced += data.cost?.unpriced ?? 0;
     }
     if (type === "pause") this.live.textContent = `${agent} ${t("asks")}`;
-    if (type === "done" && data.reason === "paused") this.stands("paused");
+    if (type === "error") this.live.textContent = `${t("failed")}: ${content.slice(0, 200)}`;
+    if (type !== "done") return;
+    if (data.reason === "paused") this.stands("paused");
+    // behind the last answer, which is read first
+    else this.live.append(element("p", {}, t(data.reason === "cancelled" ? "cancelled" : "completed")));
   }
 
   stands(status) {

@@ -3,6 +3,7 @@
 import { get } from "../api.js";
 import { kept } from "../opened.js";
 import { element, json, money, seconds, visible } from "../page.js";
+import { line } from "../named.js";
 import { t } from "../words.js";
 
 // a panel that is filled when it is opened
@@ -28,7 +29,7 @@ function stepOf(one) {
   const cost = one.cost === null ? "?" : money({ usd: one.cost, unpriced: 0 });
   const about = element("small", {}, [` ${seconds(one.time)}`, cost].filter(Boolean).join(" · "));
   const rulings = [...one.decided, ...one.limits].map(rulingOf);
-  const node = element("li", { value: one.event }, visible(one.step), about, ...(rulings.length ? [element("ul", {}, ...rulings)] : []));
+  const node = element("li", { value: one.event }, visible(line(one.step)), about, ...(rulings.length ? [element("ul", {}, ...rulings)] : []));
   if (Object.keys(one.facts).length) {
     node.append(kept(`why-${one.event}`, element("details", {}, element("summary", {}, t("more")), element("pre", { tabIndex: 0 }, json(one.facts)))));
   }

@@ -2,6 +2,7 @@
 
 import { conversationPath } from "../pages/conversations.js";
 import { chip, clock, element, link, seconds, spent, visible } from "../page.js";
+import { named } from "../named.js";
 import { t } from "../words.js";
 
 const CHOSEN = "crew.columns";
@@ -16,7 +17,7 @@ const COLUMNS = {
   user: ["user", (run) => visible(run.user_id)],
   source: ["started by", (run) => t(run.source)],
   tools: ["Tools", (run) => run.tools.join(", ")],
-  reason: ["how it ended", (run) => run.reason ?? ""],
+  reason: ["how it ended", (run) => (run.reason ? named("reason", run.reason) : "")],
 };
 const USUAL = ["status", "query", "agent", "started", "duration", "tokens"];
 
@@ -59,7 +60,7 @@ const took = (run) => seconds(isRunning(run) ? Math.max(0, Date.now() - Date.par
 const used = (run) => (isRunning(run) && !run.usage.total_tokens ? "" : spent(run.usage, run.cost));
 
 function queryOf(run) {
-  const says = run.status === "paused" ? `${t("waits")}: ${visible(run.asks || run.paused_agent_id)}` : run.status === "completed" ? "" : (run.reason ?? "");
+  const says = run.status === "paused" ? `${t("waits")}: ${visible(run.asks || run.paused_agent_id)}` : run.status === "completed" || !run.reason ? "" : named("reason", run.reason);
   const folded = element("small", { className: "folded" }, [took(run), used(run)].filter(Boolean).join(" · "));
   return [link(`/runs/${run.run_id}`, visible(run.query.slice(0, 120))), element("small", {}, says), ...thread(run), ...origin(run), folded];
 }

@@ -13,11 +13,18 @@ from server.tokens import Caller
 from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
+# of a path, in an entry
+MAX_PATH = 200
 
 
 def address_of(request: HTTPConnection) -> str:
     """Return where a request comes from."""
     return request.client.host if request.client else "-"
+
+
+def operation_of(request: HTTPConnection) -> str:
+    """Return what a request wants: its method and path."""
+    return f"{request.scope.get('method', '')} {request.url.path[:MAX_PATH]}"
 
 
 class Auditor:

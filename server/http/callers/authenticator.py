@@ -5,7 +5,7 @@ import logging
 from prometheus_client import Counter
 from starlette.requests import HTTPConnection
 
-from server.http.callers.auditor import Auditor, address_of
+from server.http.callers.auditor import Auditor, address_of, operation_of
 from server.http.callers.pace import Pace
 from server.http.errors import HttpProblem
 from server.identity import Oidc
@@ -55,6 +55,6 @@ class Authenticator:
         """Count a wrong token, or ticket."""
         address = address_of(request)
         self._wrong.count(address)
-        self.auditor.record_soon(request, "wrong_token")
+        self.auditor.record_soon(request, "wrong_token", operation_of(request))
         self.refused.labels("token").inc()
         log.warning("a wrong token came from %s", address)

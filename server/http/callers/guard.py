@@ -180,7 +180,7 @@ class AccessGuard:
 
     def _ask(self, headers: Headers, path: str) -> Response:
         if not self._is_guarded(path) and "text/html" in headers.get("accept", ""):
-            return ask_for_token(path=path)
+            return ask_for_token(headers, path=path)
         raise HttpProblem(401, UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
 
 

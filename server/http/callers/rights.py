@@ -10,14 +10,13 @@ from crew.journal.query import ID as ID_PATTERN
 from crew.journal.query import user_id_error
 from crew.journal.records.rows import RunRow
 from crew.runs.errors import UnknownRun
+from server.http.callers.auditor import operation_of
 from server.http.callers.pace import RateLimits
 from server.http.errors import HttpProblem, bad_request
 from server.http.services import services_of
 from server.tokens import Caller, Scope
 
 ID = re.compile(ID_PATTERN)
-# of a path, in the audit
-MAX_PATH = 200
 Endpoint = Callable[[Request], Awaitable[Any]]
 
 
@@ -38,8 +37,8 @@ def require(request: Request, scope: Scope) -> None:
     if scope not in caller_of(request).scopes:
         services = services_of(request)
         services.metrics.refused.labels("scope").inc()
-        path = f"{request.method} {request.url.path[:MAX_PATH]}"
-        services.auditor.record_soon(request, "refused", f"{path} needs {scope}")
+        detail = f"{operation_of(request)} needs {scope}"
+        services.auditor.record_soon(request, "refused", detail)
         kind = "token" if caller_of(request).ticket is None else "ticket"
         raise HttpProblem(403, f"this {kind} may not do that: it needs the scope {scope!r}")
 

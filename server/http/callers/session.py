@@ -4,8 +4,10 @@ import base64
 import hashlib
 import re
 from html import escape
+from typing import Literal
 from urllib.parse import parse_qs
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -36,29 +38,58 @@ HEADERS = {
     # with no-referrer a form names no origin
     "Referrer-Policy": "same-origin",
 }
+# by language: the words of the page, and why it comes again
+WORDS = {
+    "en": {
+        "title": "This server needs a token",
+        "token": "Token",
+        "open": "Open the console",
+        "none": "This is no token.",
+        "unknown": "This is none of the server's tokens.",
+    },
+    "vi": {
+        "title": "Máy chủ này cần mã truy cập",
+        "token": "Mã truy cập",
+        "open": "Mở bảng điều khiển",
+        "none": "Đây không phải mã truy cập.",
+        "unknown": "Đây không phải mã truy cập của máy chủ này.",
+    },
+}
 PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>crew console</title>
 <style>{style}</style>
 <main>
-<h1>This server needs a token</h1>
+<h1>{title}</h1>
 <p role="alert">{problem}</p>
 <form method="post" action="/session">
-<label for="token">Token</label>
+<label for="token">{token}</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <input name="next" type="hidden" value="{path}">
-<button>Open the console</button>
+<button>{open}</button>
 </form>
 </main>
 </html>
 """
 
 
-def ask_for_token(problem: str = "", path: str = "/") -> Response:
-    """Return a page with a form; it leads on to a page of the console."""
-    text = PAGE.format(style=STYLE, problem=escape(problem), path=escape(path))
+def ask_for_token(
+    headers: Headers, problem: Literal["none", "unknown"] | None = None, path: str = "/"
+) -> Response:
+    """Return a page with a form; it leads on to a page of the console.
+
+    Args:
+        headers: of the request: `Accept-Language` says in which language.
+        problem: with the token that was shown; None: none was.
+        path: of the page that follows.
+    """
+    is_vietnamese = headers.get("accept-language", "").lower().startswith("vi")
+    language = "vi" if is_vietnamese else "en"
+    words = WORDS[language]
+    why = words[problem] if problem is not None else ""
+    text = PAGE.format(style=STYLE, problem=why, path=escape(path), language=language, **words)
     return HTMLResponse(text, 401, headers=HEADERS)
 
 
@@ -78,7 +109,7 @@ async def begin_session(request: Request) -> Response:
         async for piece in request.stream():
             content += piece
             if len(content) > MAX_BYTES:
-                return ask_for_token("This is no token.")
+                return ask_for_token(request.headers, "none")
     except ClientDisconnect:
         raise client_left() from None
     # the page's own two fields; what separates fields is not in a token
@@ -86,5 +117,5 @@ async def begin_session(request: Request) -> Response:
     given, path = (fields.get(name, [""])[0].strip() for name in ("token", "next"))
     authenticator: Authenticator = request.app.state.authenticator
     if await authenticator.show(given, request) is None:
-        return ask_for_token("This is none of the server's tokens.", path)
+        return ask_for_token(request.headers, "unknown", path)
     return open_session(given, path, is_secure=request.url.scheme == "https")

@@ -98,6 +98,21 @@ class RehearsalsAnswer(TypedDict):
     failures: list[str]
 
 
+class PlayedRehearsals(RehearsalsAnswer):
+    """What became of them, and when."""
+
+    played_at: str
+    # that was served then
+    revision: str
+
+
+class NewestRehearsals(TypedDict):
+    """What the rehearsals came to that a process has played last."""
+
+    # null: it has played none
+    newest: PlayedRehearsals | None
+
+
 class CheckedReload(TypedDict):
     """What a reload would come to; nothing is changed."""
 

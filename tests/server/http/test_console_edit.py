@@ -170,6 +170,26 @@ def test_what_lets_it_do_more_is_refused(browser: Browser, tmp_path: Path):
         page.screenshot(path=tmp_path / "edit.png", full_page=True)
 
 
+def test_the_ways_that_a_draft_adds_and_removes(browser: Browser, tmp_path: Path):
+    """Are drawn as that, and said to who cannot see them; none of them was taken."""
+    routing = {"signals": {"a": [{"signal": "[OLD]", "target": "c"}]}}
+    agents: dict[str, Any] = {"a": {}, "b": {}, "c": {"is_terminal": True}}
+    folder = write_crew(tmp_path / "crew", agents, [{"say": "x"}], routing=routing)
+    with serving(folder, **EDITS) as server, opened_page(browser) as page:
+        opened(page, server)
+        text = (folder / "crew.yaml").read_text().replace("[OLD]", "[NEW]")
+        text = text.replace("target: c", "target: null")
+        page.locator(".cm-content").click()
+        page.keyboard.press("Control+A")
+        page.keyboard.press("Delete")
+        page.keyboard.insert_text(text)
+        ways = page.locator(".edit-page .graph ul li")
+        expect(ways.filter(has_text="[NEW] (added)")).to_have_count(1)
+        expect(ways.filter(has_text="[OLD] (removed)")).to_have_count(1)
+        expect(ways.filter(has_text="taken")).to_have_count(0)
+        expect(page.locator(".edit-page .graph .way.removed")).to_have_count(1)
+
+
 def test_it_says_so_where_nothing_can_be_edited(browser: Browser, tmp_path: Path):
     """Without CREW_EDIT."""
     folder = write_crew(tmp_path / "crew", {"a": {}})

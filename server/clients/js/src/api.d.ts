@@ -698,7 +698,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * What those came to that this process has played last.
+         * @description Needs the scope `admin`.
+         */
+        get: operations["get_api_crew_rehearsals"];
         put?: never;
         /**
          * Play what the folder has now; 422 with its problems.
@@ -3741,6 +3745,13 @@ export interface components {
             hash: string;
         };
         /**
+         * NewestRehearsals
+         * @description What the rehearsals came to that a process has played last.
+         */
+        NewestRehearsals: {
+            newest: components["schemas"]["PlayedRehearsals"] | null;
+        };
+        /**
          * NewestReplays
          * @description The newest replays of a server.
          */
@@ -4119,6 +4130,30 @@ export interface components {
             revision: number;
             /** Tasks */
             tasks: components["schemas"]["TaskDocument"][];
+        };
+        /**
+         * PlayedRehearsals
+         * @description What became of them, and when.
+         */
+        PlayedRehearsals: {
+            /** Passed */
+            passed: number;
+            /** Failed */
+            failed: number;
+            /** Skipped */
+            skipped: number;
+            /** Coverage */
+            coverage: {
+                [key: string]: unknown;
+            };
+            /** Changed */
+            changed: string[];
+            /** Failures */
+            failures: string[];
+            /** Played At */
+            played_at: string;
+            /** Revision */
+            revision: string;
         };
         /**
          * PotAnswer
@@ -9178,6 +9213,71 @@ export interface operations {
             };
             /** @description Unprocessable content */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+        };
+    };
+    get_api_crew_rehearsals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewestRehearsals"];
+                };
+            };
+            /** @description Bad request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Misdirected request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -114,7 +114,7 @@ async def rehearse_draft(request: Request) -> Response:
     settings = services_of(request).settings
     body = await parse_body(request, settings, FilesBody, max_bytes=MAX_FILES_BYTES)
     async with editor.copied(body.files, body.delete) as folder:
-        return await played(editor.crew, folder)
+        return JsonResponse(await played(editor.crew, folder))
 
 
 async def write_files(request: Request) -> Response:

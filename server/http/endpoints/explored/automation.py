@@ -8,10 +8,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.records.audit import AuditEntry, AuditFilter
+from crew.journal.records.audit import AuditAction, AuditEntry, AuditFilter
 from crew.journal.records.notices import ChannelState
 from crew.runs.upkeep.due import RECENT, due_schedules, recent_runs
 from server.http.endpoints.hooks import hook_refusal
+from server.http.operations import API
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse
 from server.http.services import services_of
@@ -19,6 +20,8 @@ from tools.text.texts import map_texts
 
 # among so many refusals those of hooks are looked for
 REFUSALS = 1000
+# by the hook, or for the scopes of the token; and for a token that is none
+REFUSED: tuple[AuditAction, ...] = ("refused", "wrong_token")
 
 
 async def show_schedules(request: Request) -> Response:
@@ -35,8 +38,10 @@ async def show_hooks(request: Request) -> Response:
     parse_parameters(request)
     services = services_of(request)
     store, crew = services.runs.store, services.runs.crew
-    wanted = AuditFilter(action="refused")
-    refusals = await store.audit.entries(REFUSALS, wanted) if crew.config.hooks else ()
+    refusals: list[AuditEntry] = []
+    for action in REFUSED if crew.config.hooks else ():
+        refusals += await store.audit.entries(REFUSALS, AuditFilter(action=action))
+    refusals.sort(key=lambda one: one.at, reverse=True)
     found = [
         {
             "name": name,
@@ -52,9 +57,16 @@ async def show_hooks(request: Request) -> Response:
 
 def _refused(refusals: Iterable[AuditEntry], name: str) -> list[dict[str, Any]]:
     """Return the newest posts that a hook has refused, and why."""
-    start = hook_refusal(name, "")
-    own = (one for one in refusals if one.detail.startswith(start))
-    return [{"at": one.at, "why": one.detail.removeprefix(start)} for one in islice(own, RECENT)]
+    # by the hook itself, for the scopes of its token, and for a token that is none
+    start, place = hook_refusal(name, ""), f"POST {API}/hooks/{name}"
+    whys = {
+        one: one.detail.removeprefix(start)
+        if one.detail.startswith(start)
+        else f"the token{one.detail.removeprefix(place) or ' is none of the server'}"
+        for one in refusals
+        if one.detail.startswith(start) or one.detail.split(" needs ")[0] == place
+    }
+    return [{"at": one.at, "why": why} for one, why in islice(whys.items(), RECENT)]
 
 
 async def show_channels(request: Request) -> Response:

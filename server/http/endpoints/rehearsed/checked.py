@@ -18,6 +18,7 @@ from server.http.errors import HttpProblem
 from server.http.reading import require_no_body
 from server.http.responses import JsonResponse
 from server.http.services import services_of
+from tools.clock import rfc3339
 from tools.text.texts import map_texts
 
 # of the replays
@@ -57,11 +58,20 @@ async def play_rehearsals(request: Request) -> Response:
     """
     services = services_of(request)
     await require_no_body(request, services.settings, "rehearsals")
-    return await played(services.runs.crew, services.runs.crew.sources.folder)
+    crew = services.runs.crew
+    found = await played(crew, crew.sources.folder)
+    at, number = rfc3339(crew.clock.now()), services.reloader.details()["revision"]
+    services.last.rehearsals = {**found, "played_at": at, "revision": number}
+    return JsonResponse(found)
 
 
-async def played(crew: Crew, folder: Path) -> Response:
-    """Play the rehearsals of a folder, and answer with what they come to; raises HttpProblem."""
+async def show_newest_rehearsals(request: Request) -> Response:
+    """Answer GET /api/crew/rehearsals: what those came to that this process has played last."""
+    return JsonResponse({"newest": services_of(request).last.rehearsals})
+
+
+async def played(crew: Crew, folder: Path) -> dict[str, Any]:
+    """Play the rehearsals of a folder, and return what they come to; raises HttpProblem."""
     try:
         async with PLACES:
             found = await rehearsed(folder)
@@ -73,8 +83,8 @@ async def played(crew: Crew, folder: Path) -> Response:
         text = f"the rehearsals cannot be played; {first or 'crew test says why'}"
         raise HttpProblem(422, crew.secrets.mask(text))
     failed = [one["id"] for one in found.lines if one.get("status") in ("failed", "error")]
-    document = {**found.summary, "failures": failed}
-    return JsonResponse(map_texts(document, crew.secrets.mask))
+    masked: dict[str, Any] = map_texts({**found.summary, "failures": failed}, crew.secrets.mask)
+    return masked
 
 
 async def _summary(reporting: Any) -> dict[str, Any] | None:
