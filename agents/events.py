@@ -56,12 +56,15 @@ class FailedRequest:
     duration_seconds: float
     # what it has cost all the same
     usage: Usage = NO_USAGE
+    # until the next one began
+    wait_seconds: float = 0.0
 
     @classmethod
-    def of(cls, request: RequestEnded) -> "FailedRequest":
+    def of(cls, request: RequestEnded, wait_seconds: float = 0.0) -> "FailedRequest":
         """Return a request that has ended so."""
         seconds = round(request.duration_seconds, 6)
-        return cls(request.provider, request.model, request.outcome, seconds, request.usage)
+        told = request.provider, request.model, request.outcome
+        return cls(*told, seconds, request.usage, round(wait_seconds, 3))
 
 
 @dataclass(frozen=True, slots=True)

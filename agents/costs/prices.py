@@ -25,6 +25,12 @@ class Rates:
     thinking: Decimal | None = None
     request: Decimal = Decimal()
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether all of them are 0, said or not."""
+        beside = (self.cache_read, self.cache_write, self.thinking)
+        return not any((self.input, self.output, *beside, self.request))
+
     def nanos(self, usage: Usage) -> int:
         """Return what a call costs, in nano-dollars, rounded up."""
         read, write = usage.cache_read_tokens, usage.cache_write_tokens
@@ -60,7 +66,7 @@ class Prices:
     @property
     def is_free(self) -> bool:
         """Whether nothing costs anything."""
-        return all(one == NO_RATES for one in (self.rates, *(rates for _, rates in self.above)))
+        return all(one.is_zero for one in (self.rates, *(rates for _, rates in self.above)))
 
     def document(self) -> dict[str, Any]:
         """Return it as files have it, in USD for a million tokens."""

@@ -18,6 +18,9 @@ class Requests:
     # of the newest, from its beginning to its first words; None: it is not streamed
     first_token_seconds: float | None = None
     _first_at: float | None = None
+    _ended_at: float | None = None
+    # between each of them and the next
+    _waits: list[float] = field(default_factory=list)
     _calling_seconds: float = 0.0
 
     @contextmanager
@@ -35,6 +38,10 @@ class Requests:
             if self._first_at is None:
                 self._first_at = self.clock.monotonic()
         elif isinstance(event, RequestEnded):
+            now = self.clock.monotonic()
+            if self._ended_at is not None:
+                self._waits.append(max(0.0, now - event.duration_seconds - self._ended_at))
+            self._ended_at = now
             self.ended.append(event)
             self.first_token_seconds = self._first_of(event)
             self._first_at = None
@@ -52,8 +59,9 @@ class Requests:
 
     @property
     def failed(self) -> tuple[FailedRequest, ...]:
-        """Those that had no answer."""
-        return tuple([FailedRequest.of(one) for one in self.ended if one.outcome != "success"])
+        """Those that had no answer, each with the wait behind it."""
+        ended = zip(self.ended, (*self._waits, 0.0), strict=False)
+        return tuple([FailedRequest.of(*one) for one in ended if one[0].outcome != "success"])
 
     @property
     def waited_seconds(self) -> float:

@@ -8,7 +8,14 @@ from pydantic import TypeAdapter
 from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_logs import MemoryOutbox
 from crew.journal.records.rows import IdempotencyRecord, Notice, RunRow
-from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved, Share
+from crew.journal.records.spent.budgets import (
+    NO_ROOM,
+    PotKey,
+    PotState,
+    Reservation,
+    Reserved,
+    Share,
+)
 from crew.journal.records.spent.costs import CallRow
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
@@ -127,9 +134,13 @@ class MemoryBudgets:
 
     async def warn(self, key: PotKey, thousandths: int, notices: Sequence[Notice] = ()) -> bool:
         """See BudgetLog."""
-        if key not in self._pots or self._warned.get(key, 0) >= thousandths:
+        known = self._warned.get(key, 0)
+        is_known = known >= NO_ROOM if thousandths >= NO_ROOM else known % NO_ROOM >= thousandths
+        if key not in self._pots or is_known:
             return False
-        self._warned[key] = thousandths
+        is_full = known >= NO_ROOM or thousandths >= NO_ROOM
+        part = known if thousandths >= NO_ROOM else thousandths
+        self._warned[key] = part % NO_ROOM + (NO_ROOM if is_full else 0)
         self._outbox.insert(notices)
         return True
 

@@ -342,4 +342,5 @@ def _attempt(one: FailedRequest) -> dict[str, Any]:
         "model": one.model,
         "code": one.code,
         "seconds": one.duration_seconds,
+        "wait_seconds": one.wait_seconds,
     }

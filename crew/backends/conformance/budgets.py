@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from crew.backends.conformance.costs import sample_call
 from crew.backends.conformance.samples import DAY, begin_run, sample_records
 from crew.journal.records.rows import IdempotencyRecord, Notice, Write
-from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
+from crew.journal.records.spent.budgets import NO_ROOM, PotKey, PotState, Reservation, Share
 from crew.journal.records.spent.costs import CallRow, CostQuery
 from crew.journal.store import RunStore
 
@@ -108,6 +108,10 @@ async def limits_are_raised_and_warned_of_once(store: RunStore) -> None:
     warned = [await store.budgets.warn(TODAY, 500, [one]) for one in notices]
     warned += [await store.budgets.warn(TODAY, part) for part in (800, 500)]
     assert warned == [True, False, True, False], warned
+    # that there is no room hides no part, and no part hides that
+    full = [await store.budgets.warn(TODAY, part) for part in (NO_ROOM, NO_ROOM, 800, 900)]
+    assert full == [True, False, False, True], full
+    assert not await store.budgets.warn(TODAY, NO_ROOM)
     kept = await store.outbox.take("chat", DAY.format(8), DAY.format(9), 9)
     assert [one.id for one, _ in kept] == ["a"], "with the first of them alone"
     await store.budgets.reserve(sample_reservation("c2", sample_share(EVER)))

@@ -23,6 +23,8 @@ GENAI_KEYS = {
 }
 # USD of 1,000 requests
 GENAI_REQUESTS = "requests_kcount"
+# in the names of models that write nothing
+OF_VECTORS = "embed"
 LITELLM_KEYS = {
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
@@ -68,7 +70,8 @@ def installed_list() -> PriceFinder:
                 _, found = snapshot.find_provider_model(model, None, *where)
             except LookupError:
                 continue
-            return _of_genai(vars(found.get_prices(datetime.now(UTC))))
+            prices = vars(found.get_prices(datetime.now(UTC)))
+            return _of_genai(prices, is_of_vectors=OF_VECTORS in found.id.lower())
         return None
 
     return PriceFinder(GENAI, version, find)
@@ -161,7 +164,8 @@ def _in_genai(data: list[Any], provider: str, address: str, model: str) -> Docum
             continue
         for known in one["models"]:
             if known.get("id") == model or _matches(known.get("match"), model):
-                return _of_genai(_newest(known.get("prices")))
+                is_of_vectors = OF_VECTORS in str(known.get("id")).lower()
+                return _of_genai(_newest(known.get("prices")), is_of_vectors=is_of_vectors)
     return None
 
 
@@ -210,7 +214,7 @@ def _matches(rule: Any, model: str) -> bool:
             return False
 
 
-def _of_genai(prices: Mapping[str, Any]) -> Document | None:
+def _of_genai(prices: Mapping[str, Any], *, is_of_vectors: bool) -> Document | None:
     base: Document = {}
     tiers: dict[int, Document] = {}
     for name, key in GENAI_KEYS.items():
@@ -223,8 +227,11 @@ def _of_genai(prices: Mapping[str, Any]) -> Document | None:
             tiers.setdefault(start, {})[name] = _number(price)
     if "input" not in base and "output" not in base:
         return None
-    # such as a model of vectors, that writes nothing
-    base = {"input": 0.0, "output": 0.0, **base}
+    if is_of_vectors:
+        base = {"output": 0.0, **base}
+    if not {"input", "output"} <= base.keys():
+        # what is not said is no 0
+        return None
     if prices.get(GENAI_REQUESTS) is not None:
         base["request"] = _number(Decimal(str(prices[GENAI_REQUESTS])) / 1000)
     if tiers:
@@ -232,8 +239,8 @@ def _of_genai(prices: Mapping[str, Any]) -> Document | None:
         for start in sorted(tiers):
             known = {**known, **tiers[start]}
             above.append({"input": start, "prices": known})
-        return {**base, "above": above}
-    return base
+        base = {**base, "above": above}
+    return base if any(base.values()) else {"free": True}
 
 
 def _tiers_of(given: Any) -> tuple[Decimal, list[tuple[int, Decimal]]]:

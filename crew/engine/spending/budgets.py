@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from agents.costs.prices import nanos_of
 from agents.costs.refusal import BudgetRefusal
+from agents.endpoint import ProviderConfig
 from agents.errors import BudgetExceeded, ModelError
 from agents.events import Warned
 from agents.model import Meter, PaidAttempt, RequestEnded, RequestRoom
@@ -47,7 +48,7 @@ CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
 # between two looks at a pot in which others have reserved
 LOOK_SECONDS = 0.1
-# a reservation ends so long after the longest request
+# a reservation ends so long after its request must have ended
 LOST_SECONDS = 60.0
 
 
@@ -248,11 +249,11 @@ class RunBudgets:
         self, attempt: PaidAttempt, shares: Sequence[Share], dearest: Estimate
     ) -> Reservation:
         now, row = self.store.now(), self.row
-        seconds = LOST_SECONDS + max(
-            (one.timeout_seconds for one in self.crew.config.providers.values()), default=0.0
-        )
+        # a built-in provider is none of the files
+        given = self.crew.config.providers.get(attempt.provider, ProviderConfig())
+        seconds = LOST_SECONDS + given.timeout_seconds
         lost = lost_row(attempt, dearest, now, self.crew.zone, row, self.state.seq)
-        until = rfc3339(now + timedelta(seconds=max(seconds, 2 * LOST_SECONDS)))
+        until = rfc3339(now + timedelta(seconds=seconds))
         return Reservation(attempt.id, row.run_id, shares, until, CALL.dump_json(lost).decode())
 
     def _is_last(

@@ -8,12 +8,9 @@ from crew.budgets.rules import Pot
 from crew.crew import Crew
 from crew.journal.records.notices import budget_notices
 from crew.journal.records.rows import Notice, RunRow
-from crew.journal.records.spent.budgets import PotKey, PotState, Share
+from crew.journal.records.spent.budgets import NO_ROOM, PotKey, PotState, Share
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
-
-# of a pot, beside the parts of its limit: that it has none left
-ALL_USED = 1001
 
 
 class BudgetWarnings:
@@ -50,29 +47,34 @@ class BudgetWarnings:
         *,
         is_over: bool = True,
     ) -> None:
-        """Tell of parts of limits that are used, each once a pot.
+        """Warn of parts of limits that are used, each once a pot; and of pots that only warn.
 
-        `is_over`: a call is made for which an open pot has no room.
+        `is_over`: a call is made, for which such a pot may have no room.
         """
         for pot, share, state in zip(pots, shares, states, strict=True):
             closed = with_limits(pot, share)
             used = closed.used_thousandths(state)
-            passed = [one for one in pot.budget.warn if used >= one]
-            is_refused = is_over and pot.budget.then == "warn" and not closed.fits(state)
-            if is_refused:
-                self._crew.recipe.budget_refusals[pot.budget.name, "warn"] += 1
-            part = ALL_USED if is_refused else max(passed, default=0)
-            if not part or (pot.key, part) in self._told:
-                continue
-            self._told.add((pot.key, part))
-            if is_refused:
-                text = full_pots([pot], [closed], [state])[0].text
-            else:
+            part = max((one for one in pot.budget.warn if used >= one), default=0)
+            if part and self._is_news(pot, part):
                 name, source = pot.budget.name, pot.budget.source
                 of = f" of {pot.key.value}" if pot.key.value else ""
                 text = f"budget {name}{of}: {used / 10:.0f} % of its limit is used ({source})"
-            if await self._store.budgets.warn(pot.key, part, self._notices(pot, part, text)):
-                self.warn(agent_id, "budget", text, pot.budget.source)
+                if await self._store.budgets.warn(pot.key, part, self._notices(pot, part, text)):
+                    self.warn(agent_id, "budget", text, source)
+            # what others have reserved would have been waited for
+            if is_over and pot.budget.then == "warn" and not closed.fits(state, held=False):
+                self._crew.recipe.budget_refusals[pot.budget.name, "warn"] += 1
+                if self._is_news(pot, NO_ROOM):
+                    text = full_pots([pot], [closed], [state])[0].text
+                    self.warn(agent_id, "budget", text, pot.budget.source)
+                    notices = self._notices(pot, NO_ROOM, text)
+                    await self._store.budgets.warn(pot.key, NO_ROOM, notices)
+
+    def _is_news(self, pot: Pot, part: int) -> bool:
+        """Return whether this run has not said it; from now on it has."""
+        is_news = (pot.key, part) not in self._told
+        self._told.add((pot.key, part))
+        return is_news
 
     def _notices(self, pot: Pot, part: int, text: str) -> Sequence[Notice]:
         """Return what channels are sent of it."""
@@ -95,8 +97,8 @@ async def notify_full(
     key, at = full.pot.key, rfc3339(store.now())
     channels = _channels(crew, full.pot)
     if channels:
-        notices = budget_notices(channels, row, key, ALL_USED, at, full.text, is_begun=is_begun)
-        await store.budgets.warn(key, ALL_USED, notices)
+        notices = budget_notices(channels, row, key, NO_ROOM, at, full.text, is_begun=is_begun)
+        await store.budgets.warn(key, NO_ROOM, notices)
 
 
 def _channels(crew: Crew, pot: Pot) -> Sequence[str]:

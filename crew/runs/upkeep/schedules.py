@@ -16,7 +16,7 @@ from crew.journal.records.audit import LOCAL, AuditEntry
 from crew.journal.records.notices import plain_notices
 from crew.journal.records.rows import RunRow
 from crew.journal.records.schedules import ScheduleState, key_of
-from crew.runs.errors import AlreadyStarted, Draining
+from crew.runs.errors import AlreadyStarted, BudgetSpent, Draining
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 ROUND_SECONDS = 1.0
 # a run that could not begin for so long, though none of its schedule was in its way, is missed
 LATE = timedelta(seconds=60)
+NOT_STARTED = (
+    f"within {LATE.total_seconds():g} seconds no process was there to start it, "
+    "or too many runs waited"
+)
 
 # a time that has come, and is so far ahead of the clock, is of a clock that was wrong
 AHEAD = timedelta(seconds=120)
@@ -163,6 +167,11 @@ class Scheduler:
             run_id = error.record.run_id
         except (StoreError, Draining):
             raise
+        except BudgetSpent as error:
+            # there is none before its period is over
+            due = [datetime.fromisoformat(state.due_at)]
+            unstarted = replace(state, pending=False)
+            return await self._miss(crew, name, unstarted, version, due, str(error))
         except CrewError as error:
             if name not in self._refused:
                 log.warning("schedule %s cannot start its run yet: %s", name, error)
@@ -176,14 +185,17 @@ class Scheduler:
         return True
 
     async def _miss(
-        self, crew: Crew, name: str, state: ScheduleState, version: int, times: Sequence[datetime]
+        self,
+        crew: Crew,
+        name: str,
+        state: ScheduleState,
+        version: int,
+        times: Sequence[datetime],
+        why: str = NOT_STARTED,
     ) -> bool:
-        """Go on to a state, with notices that there is no run of these times."""
+        """Go on to a state, with notices that there is no run of these times, and why."""
         due = rfc3339(times[-1])
-        text = (
-            f"schedule {name} has started no run for {due}: within {LATE.total_seconds():g} "
-            "seconds no process was there to start it, or too many runs waited"
-        )
+        text = f"schedule {name} has started no run for {due}: {why}"
         if len(times) > 1:
             text += f"; so it was {len(times)} times in a row"
         config = crew.config

@@ -19,14 +19,17 @@ from server.cli.opening import open_to_look
 
 def costs_here(
     folder: Path, keys: Sequence[CostKey], since: timedelta | None, top: int, *, reprice: bool
-) -> dict[str, Any]:
-    """Return what the API gives for a folder's runs; `reprice`: by today's prices."""
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what the API gives for a folder's runs; and by model, its name in crew.yaml.
+
+    `reprice`: by today's prices.
+    """
     store = open_to_look(folder)
     if store is None:
-        return no_costs(keys).document()
+        return no_costs(keys).document(), {}
     files = check(folder, imports=False).files
     report = asyncio.run(_look(store, keys, _zone(files), since, top, _list(files, reprice)))
-    return report.document()
+    return report.document(), {one.model: one.alias for one in used_models(files) if one.alias}
 
 
 def _zone(files: CrewFiles) -> ZoneInfo:

@@ -304,8 +304,11 @@ class RunView:
         usage = data["usage"]
         tokens = usage["total_tokens"]
         text = f"rounds: {data['rounds']}, handoffs: {data['handoffs']}, tokens: {tokens}"
-        if cost := usage.get("cost_usd"):
-            text = f"{text}, {cost:.4f} USD"
+        cost, unpriced = usage.get("cost_usd"), (data.get("cost") or {}).get("unpriced", 0)
+        if cost:
+            text = f"{text}, {'≥ ' if unpriced else ''}{cost:.4f} USD"
+        if unpriced:
+            text = f"{text}, {unpriced} unpriced"
         text = f"{text}, {data['duration_seconds']:.1f} s"
         match data["reason"]:
             case "paused":

@@ -100,6 +100,7 @@ def test_an_unknown_price_is_not_zero():
         {},
         {"input": 0},
         {"input": 0, "output": 0},
+        {"input": 0, "output": 0, "cache_read": 0, "thinking": 0},
         {"free": True, "input": 1},
         {"input": "nan"},
         {"input": -1},

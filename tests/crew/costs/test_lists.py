@@ -12,7 +12,7 @@ from crew.config.costs.lists import NoList, list_in
 
 
 def genai(prices: Any, **more: Any) -> list[dict[str, Any]]:
-    return [{"id": "p", "models": [{"id": "m", "prices": prices, **more}]}]
+    return [{"id": "p", "models": [{"id": "m", "prices": prices} | more]}]
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,9 @@ def test_a_list_in_no_known_form(data: Any, tmp_path: Path):
     ("prices", "expected"),
     [
         ({"input_mtok": 1, "output_mtok": 2}, {"input": 1.0, "output": 2.0}),
-        # a model of vectors writes nothing
-        ({"input_mtok": 1}, {"input": 1.0, "output": 0.0}),
+        # what is not said is no 0
+        ({"input_mtok": 1}, None),
+        ({"input_mtok": 0, "output_mtok": 0}, {"free": True}),
         (
             {"input_mtok": 1, "output_mtok": 1, "requests_kcount": 12},
             {"input": 1.0, "output": 1.0, "request": 0.012},
@@ -72,11 +73,17 @@ def test_a_list_in_no_known_form(data: Any, tmp_path: Path):
     ],
     ids=str,
 )
-def test_the_prices_of_today(prices: Any, expected: dict[str, float], tmp_path: Path):
+def test_the_prices_of_today(prices: Any, expected: Any, tmp_path: Path):
     """Of those that depend on the hour the dearest; what a request costs is a part of it."""
     path = tmp_path / "list.json"
     path.write_text(json.dumps(genai(prices)))
     assert list_in(path).find("p", "", "m") == expected
+
+
+def test_a_model_of_vectors_writes_nothing(tmp_path: Path):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(genai({"input_mtok": 1}, id="text-embedding-4")))
+    assert list_in(path).find("p", "", "text-embedding-4") == {"input": 1.0, "output": 0.0}
 
 
 @pytest.mark.parametrize(

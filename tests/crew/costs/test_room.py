@@ -181,3 +181,18 @@ async def test_a_cut_answer_names_its_budget(tmp_path: Path):
     assert "budget today has no more room" in limit.because
     assert (limit.source or "").startswith("crew.yaml:")
     assert not step.decided
+
+
+async def test_no_room_for_one_hides_no_warning(tmp_path: Path):
+    """A call that is too large is refused; the parts that others use later are still news."""
+    agents = {"writer": {**WRITER, "max_tokens": 40}}
+    limit = {"tokens": 300, "warn": ["20%", "50%"], "then": "end"}
+    folder = crew_with(tmp_path, limit, agents=agents)
+    crew = load_crew(folder)
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        large = await play(crew, query=Query("word " * 1500), runs=runs)
+        assert codes(large) == ["budget_end"]
+        small = [await play(crew, query=Query("hello"), runs=runs) for _ in range(6)]
+    told = [[one["content"] for one in run.of("warning")] for run in small]
+    parts = [text for run in told for text in run if "% of its limit" in text]
+    assert [text.split(":")[1][:5].strip() for text in parts] == ["26 %", "52 %"]

@@ -266,6 +266,20 @@ async def test_too_many_wait(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     assert caplog.text.count("schedule often cannot start its run yet: 1 runs wait already") == 2
 
 
+async def test_a_budget_without_room(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """Each time is missed at once, with that as the reason, and refused once."""
+    site = Site(tmp_path)
+    budgets = {"mine": {"scope": "schedule", "per": "day", "calls": 1}}
+    crew = site.crew({"often": EVERY_TEN | {"agent": "b"}}, budgets=budgets)
+    async with site.up(crew):
+        await site.clock.sleep(32 * 60)
+    assert minutes(await site.runs()) == [10]
+    assert site.counts == {"often started": 1, "often missed": 2}
+    assert crew.recipe.budget_refusals["mine", "block"] == 2
+    assert "budget mine of often: 1 calls of 1 calls used" in caplog.text
+    assert "no process was there" not in caplog.text
+
+
 BERLIN = {"time_zone": "Europe/Berlin", "query": "x"}
 
 

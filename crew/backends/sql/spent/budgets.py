@@ -11,7 +11,14 @@ from crew.backends.sql.spent.costs import insert_calls
 from crew.backends.sql.statements import insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.rows import IdempotencyRecord, Notice
-from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Reserved, Share
+from crew.journal.records.spent.budgets import (
+    NO_ROOM,
+    PotKey,
+    PotState,
+    Reservation,
+    Reserved,
+    Share,
+)
 from crew.journal.records.spent.costs import CallRow
 
 CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
@@ -48,7 +55,13 @@ POT = sql(f"SELECT {STATE} FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
 ADD = sql(f"""
 UPDATE crew_pots SET more_nanos = more_nanos + $4, more_tokens = more_tokens + $5 WHERE {KEY}
 """)  # noqa: S608 # ours
-WARN = sql(f"UPDATE crew_pots SET warned = $4 WHERE {KEY} AND warned < $4 RETURNING 1")  # noqa: S608 # ours
+# a part of the limit, or that there is no room; see NO_ROOM
+WARN = sql(f"""
+UPDATE crew_pots SET warned = CASE
+    WHEN $4 < {NO_ROOM} THEN warned - warned % {NO_ROOM} + $4 ELSE warned + {NO_ROOM} END
+WHERE {KEY} AND CASE WHEN $4 < {NO_ROOM} THEN warned % {NO_ROOM} < $4 ELSE warned < {NO_ROOM} END
+RETURNING 1
+""")  # noqa: S608 # ours
 NOTE = sql("""
 INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1
 """)

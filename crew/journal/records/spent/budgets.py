@@ -18,6 +18,10 @@ class PotKey(NamedTuple):
     period: str
 
 
+# that a pot has no room is noted beside the highest part that was warned of, and hides it not
+NO_ROOM = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class PotState:
     """What is in a pot. Amounts of money are nano-dollars."""

@@ -60,15 +60,19 @@ def costs(
             raise typer.BadParameter("it is for a folder", param_hint="--reprice")
         with opened_api(target, HERE) as api:
             found = api.read("/costs", by=",".join(keys), since=since or None)
-        _print({**found, "rows": found["rows"][:top]}, keys, as_document, as_csv)
+        _print({**found, "rows": found["rows"][:top]}, keys, {}, as_document, as_csv)
         return
     local = importlib.import_module("server.cli.local.costs")
-    document = local.costs_here(folder or HERE, keys, length, top, reprice=reprice)
-    _print(document, keys, as_document, as_csv)
+    document, names = local.costs_here(folder or HERE, keys, length, top, reprice=reprice)
+    _print(document, keys, names, as_document, as_csv)
 
 
 def _print(
-    document: Mapping[str, Any], keys: Sequence[CostKey], as_document: bool, as_csv: bool
+    document: Mapping[str, Any],
+    keys: Sequence[CostKey],
+    names: Mapping[str, str],
+    as_document: bool,
+    as_csv: bool,
 ) -> None:
     if as_document:
         print(visible_json(json.dumps(document, ensure_ascii=False)))
@@ -77,12 +81,20 @@ def _print(
     elif not document["rows"]:
         say_none(NONE, as_document=False)
     else:
-        for line in cost_lines(document, keys):
+        for line in cost_lines(document, keys, names):
             print(visible(line))
 
 
-def cost_lines(document: Mapping[str, Any], by: Sequence[CostKey]) -> Iterator[str]:
-    """Yield a table: a line for each row, and the total; `document`: as programs get it."""
+def cost_lines(
+    document: Mapping[str, Any], by: Sequence[CostKey], names: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a table: a line for each row, and the total.
+
+    Args:
+        document: as programs get it.
+        by: its columns.
+        names: by model, the name that crew.yaml has for it, where one is known.
+    """
     table = [_cells(by, row) for row in document["rows"]]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     keys = len(by)
@@ -93,7 +105,8 @@ def cost_lines(document: Mapping[str, Any], by: Sequence[CostKey]) -> Iterator[s
         ]
         hint = ""
         if row["cost"]["unpriced"] == row["calls"] and "model" in by:
-            hint = f"   no price is known: models.{row['model']}.prices"
+            model = row["model"]
+            hint = f"   no price is known: models.{names.get(model, model)}.prices"
         yield "  ".join(padded) + hint
     total = document["total"]
     unpriced = total["cost"]["unpriced"]
