@@ -1,18 +1,28 @@
 """What vectors cost: a row for each request, beside what models of runs cost."""
 
 import logging
+from datetime import timedelta
+
+from pydantic import TypeAdapter
 
 from agents.model import EmitModelEvent, ModelEvent, RequestEnded
+from crew.budgets.rules import Payer, pots_of
 from crew.config.costs.prices import EMBEDDINGS
 from crew.crew import Crew
 from crew.engine.spending.paying import call_row
 from crew.journal.errors import StoreError
+from crew.journal.records.spent.budgets import Reservation, Share
+from crew.journal.records.spent.costs import CallRow
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 # for the store to keep one
 RECORD_SECONDS = 1.0
+# a call of which the row is not kept counts by itself after that
+LOST_SECONDS = 60.0
+CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 
 
 def counting(
@@ -35,25 +45,44 @@ def counting(
     async def emit(event: ModelEvent) -> None:
         if not isinstance(event, RequestEnded):
             return
-        row = call_row(
-            event,
-            EMBEDDINGS,
-            store.now(),
-            crew.zone,
-            run_id=state.run_id if state is not None else "",
-            seq=state.seq if state is not None else 0,
-            user_id=user_id,
-            conversation_id=conversation_id,
-        )
         try:
             # the request may have taken all of its time: a run waits no longer than this
             async with crew.clock.timeout(RECORD_SECONDS):
-                await store.costs.record([row])
+                row = await store.row(state.run_id) if state is not None else None
+                payer = Payer("", conversation_id, user_id) if row is None else Payer.of(row)
+                call = call_row(
+                    event,
+                    EMBEDDINGS,
+                    store.now(),
+                    crew.zone,
+                    run_id=payer.run,
+                    seq=state.seq if state is not None else 0,
+                    user_id=user_id,
+                    owner=payer.token,
+                    conversation_id=conversation_id,
+                )
+                await _fill_pots(crew, store, payer, call)
+                await store.costs.record([call])
         except (StoreError, TimeoutError) as error:
             # what was found is not lost for it
             log.warning("the cost of vectors is not kept: %s", str(error) or "the store is late")
 
     return emit
+
+
+async def _fill_pots(crew: Crew, store: RunStore, payer: Payer, call: CallRow) -> None:
+    """Let a call that was made count in the pots of budgets, once its row is kept.
+
+    None of them refuses it: words find without vectors, but what was made is paid.
+    """
+    now = store.now()
+    pots = pots_of(crew.budgets, payer, EMBEDDINGS, call.model, now, crew.zone)
+    if pots:
+        tokens = call.input + call.output
+        shares = [Share(one.key, one.resets_at, call.nanos or 0, tokens) for one in pots]
+        until = rfc3339(now + timedelta(seconds=LOST_SECONDS))
+        kept = CALL.dump_json(call).decode()
+        await store.budgets.reserve(Reservation(call.id, payer.run, shares, until, kept))
 
 
 def counting_of_run(crew: Crew, store: RunStore, state: RunState) -> EmitModelEvent:

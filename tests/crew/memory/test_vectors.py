@@ -132,6 +132,29 @@ async def test_what_vectors_cost_is_kept(tmp_path: Path, store: RunStore):
             assert "ann" in found.keys
 
 
+async def test_what_vectors_cost_counts_in_budgets(tmp_path: Path, store: RunStore):
+    """In the pots of their user and of the crew, as calls; none of them refuses a vector."""
+    budgets = {
+        "all": {"scope": "crew", "per": "day", "calls": 100},
+        "one": {"scope": "user", "per": "day", "tokens": 100_000},
+        "few": {"scope": "crew", "per": "total", "calls": 1, "models": ["mini"]},
+    }
+    async with model_server(embedding()) as server:
+        folder = crew_at(tmp_path / "crew", server.url).sources.folder
+        with (folder / "crew.yaml").open("a") as file:
+            file.write(f"budgets: {json.dumps(budgets)}\n")
+        async with Runs(load_crew(folder), store) as runs:
+            await remember(runs, "rides a bicycle")
+            await drain(runs)
+            await asked(runs, "recall")
+            calls = sum(one.calls for one in await store.costs.sums(CostQuery()))
+            pots = {one.key.budget: one for one in await store.budgets.pots(list(budgets))}
+    assert pots["all"].calls == calls > 3
+    assert 0 < pots["one"].calls <= calls
+    assert pots["few"].calls > 1
+    assert {one.held_calls for one in pots.values()} == {0}
+
+
 @pytest.mark.parametrize("how", ["late", "refused", "wrong"])
 async def test_without_the_vector_words_find(tmp_path: Path, how: str):
     """Within the time that the context has; the run goes on as if there were none."""

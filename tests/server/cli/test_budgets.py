@@ -196,3 +196,14 @@ def test_a_name_that_no_agent_has_is_not_suggested(tmp_path: Path):
     shown = crew("validate", folder)
     assert "budget-never" in shown.stdout + shown.stderr
     assert "did you mean 'zebra'" not in shown.stdout + shown.stderr
+
+
+def test_another_model_with_a_smaller_window(tmp_path: Path):
+    """Is an error also where the usual window is that of the agent's own model."""
+    small = {"provider": "scripted", "prices": {"input": 1, "output": 2}, "context_window": 1000}
+    models = {"large": {"provider": "scripted", "prices": PRICES}, "small": small}
+    budgets = {"one": {"scope": "run", "usd": 0.01, "then": {"model": "small"}}}
+    ended = crew(
+        "validate", write_crew(tmp_path, {"writer": WRITER}, SAY, models=models, budgets=budgets)
+    )
+    assert "small has a smaller context_window than large of writer" in ended.stdout

@@ -15,6 +15,7 @@ from crew.config.files.sources import CREW_FILE
 from crew.config.keys.budgets import BudgetConfig, OtherModel
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import ChosenModel, choose, client_models_of, models_of
+from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point
 
@@ -57,6 +58,9 @@ def _check_reach(
     chosen = [model for one in counted for model in _models_of(one, crew)]
     others = {one.then.model for one in crew.budgets.values() if isinstance(one.then, OtherModel)}
     known = {model.name for model in chosen} | others
+    if not budget.agents:
+        known |= {model.name for _, model in named_models_of_helpers(files, crew)}
+        known |= {one.model for one, _ in embeddings_of(crew).values()}
     for place, model in enumerate(budget.models):
         if model not in known:
             near = document.near(model, known)
@@ -120,13 +124,14 @@ def _check_model(
         yield document.problem(path, "budget-model", text, suggestion=near)
         return
     cheaper = choose(crew.models, other.model, None, None)
-    window = cheaper.named.context_window
+    usual = crew.settings.max_context_window
+    window = cheaper.named.context_window or usual
     for agent_id in budget.agents or crew.agents:
         agent = files.agents.get(agent_id)
         if agent is None:
             continue
         own = next(iter(models_of(agent, crew.models)))
-        if own.named.context_window and window and window < own.named.context_window:
+        if window < (own.named.context_window or usual):
             text = f"{other.model} has a smaller context_window than {own.name} of {agent_id}"
             yield document.problem(path, "budget-model", text)
             return
