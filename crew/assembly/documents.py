@@ -30,7 +30,7 @@ def _rule(name: str, config: CollectionConfig) -> CollectionRule:
         DocumentLimits(
             config.max_files, config.max_chars, MAX_PASSAGES, config.embeddings is not None
         ),
-        CutRule(config.chunk.tokens, config.chunk.overlap, MAX_PASSAGES),
+        CutRule(config.chunk.tokens, config.chunk.repeated, MAX_PASSAGES),
         config.summaries,
         config.is_untrusted,
     )

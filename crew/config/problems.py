@@ -149,6 +149,7 @@ WarningCode = Literal[
     "script-signal",
     "script-output",
     "hidden-rule",
+    "script-loop",
     # the graph
     "unreachable",
     "loop",

@@ -19,7 +19,7 @@ SEPARATORS = (
 MAX_PLACE = 80
 # characters between two parts that are no tokens of their own: a space, an empty line
 USUAL_SPACE = 2
-HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +57,24 @@ def cut_text(text: str, marks: Sequence[tuple[int, str]], rule: CutRule) -> list
     Raises:
         TooManyPieces: there would be more than there may be.
     """
-    has_marks = bool(marks)
-    if not has_marks:
-        found = HEADING.finditer(text)
-        marks = [(one.start(), one[1].strip()[:MAX_PLACE]) for one in found]
+    levels = [0, *(0 for _ in marks)]
+    if not marks:
+        found = list(HEADING.finditer(text))
+        marks = [(one.start(), one[2].strip()[:MAX_PLACE]) for one in found]
+        levels = [0, *(len(one[1]) for one in found)]
     starts = [start for start, _ in marks]
     names = ["", *(name for _, name in marks)]
     pieces: list[Piece] = []
     for start, end in _packed(text, rule):
-        place = names[bisect.bisect_right(starts, start)]
-        last = names[bisect.bisect_right(starts, end - 1)]
-        if has_marks and place and last != place:
-            # a citation must not name the page before
-            place = _from_to(place, last)
+        first = bisect.bisect_right(starts, start)
+        past = bisect.bisect_right(starts, end - 1) + 1
+        # what stands below a heading that is deeper is a part of it
+        others = [one for one in range(first + 1, past) if levels[one] <= levels[first]]
+        place = names[first]
+        last = min(reversed(others), key=levels.__getitem__, default=first)
+        if place and names[last] != place:
+            # a citation must not name the page, or the heading, before
+            place = _from_to(place, names[last])
         pieces.append(Piece(start, end, place))
         if len(pieces) > rule.most:
             raise TooManyPieces
@@ -77,9 +82,9 @@ def cut_text(text: str, marks: Sequence[tuple[int, str]], rule: CutRule) -> list
 
 
 def _from_to(first: str, last: str) -> str:
-    """Return two places as one: "page 1 to 2"."""
+    """Return two places as one: "page 1 to 2", "Refunds to Stop loss"."""
     head, _, tail = last.rpartition(" ")
-    return f"{first} to {tail if first.rpartition(' ')[0] == head else last}"
+    return f"{first} to {tail if head and first.rpartition(' ')[0] == head else last}"
 
 
 def _packed(text: str, rule: CutRule) -> Iterator[tuple[int, int]]:

@@ -117,6 +117,10 @@ def test_a_person_sees_and_changes_what_is_remembered(server: ServerProcess):
         assert rest["next"] is None
         found = call(http, "GET", "ann", "ann", q="MILK or text").json()["items"]
         assert found[0]["text"] == "likes milk"
+        for beside in ({"replaced": "1"}, {"after": new}):
+            refused = call(http, "GET", "ann", "ann", q="milk", **beside)
+            assert (refused.status_code, "leave it out, or q" in refused.text) == (400, True)
+        assert call(http, "POST", "ann", "ann", body={"text": "?!"}).status_code == 400
         assert call(http, "DELETE", "ann", "ann", f"/{new}").status_code == 204
         assert call(http, "DELETE", "ann", "ann", f"/{new}").status_code == 404
         assert call(http, "GET", "ann", "ann", q="milk").json()["items"] == []
@@ -125,6 +129,7 @@ def test_a_person_sees_and_changes_what_is_remembered(server: ServerProcess):
         for line in (
             'crew_memory_changes_total{by="person",op="added"} 4.0',
             'crew_memory_changes_total{by="person",op="forgot"} 1.0',
+            'crew_memory_refused_total{reason="value"} 1.0',
             "crew_recall_duration_seconds_count",
         ):
             assert line in metrics

@@ -30,7 +30,7 @@ async def search_documents(
         context: of the call.
         query: words that may stand there.
         collection: in this collection alone.
-        document: in the document of this name alone.
+        document: in the document of this name alone; of two with one name, COLLECTION/NAME.
         most: so many at most.
     """
     return await _documents(context).search(query, collection, document, most, _wait(context))
@@ -40,13 +40,13 @@ async def read_document(
     context: ToolContext,
     document: str,
     start: Annotated[int, Field(ge=0, le=999_999_999, alias="from")] = 0,
-    chars: Annotated[int, Field(ge=1, le=30_000)] = 8000,
+    chars: Annotated[int, Field(ge=1, le=32_000)] = 8000,
 ) -> str:
     """Read a document from a place on. Cite what it gives by its number, as [1].
 
     Args:
         context: of the call.
-        document: its name.
+        document: its name; of two with one name, COLLECTION/NAME.
         start: the character to begin with.
         chars: so many characters at most.
     """

@@ -41,6 +41,7 @@ def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator
         yield from _check_output(document, files, rule, place)
         if files.is_whole(SCRIPT_FILE, "rules"):
             yield from _check_hidden(document, rules, place, crew)
+            yield from _check_loop(document, rules, place, crew)
 
 
 def _check_hidden(
@@ -55,6 +56,32 @@ def _check_hidden(
         hiding_rule = document.related(("rules", first), "this rule fits whenever it does")
         text = f"this rule never speaks: the one in line {hiding_rule.line} fits whenever it does"
         yield document.problem(("rules", place), "hidden-rule", text, related=[hiding_rule])
+
+
+def _check_loop(
+    document: Document, rules: Sequence[Rule], place: int, crew: CrewConfig
+) -> Iterator[Problem]:
+    """Yield a rule that speaks after a call, where the one that makes the call is before it."""
+    rule = rules[place]
+    for first, caller in enumerate(rules[:place] if rule.after else ()):
+        called = {one.tool for one in caller.calls} & set(rule.after or ())
+        speakers = [
+            one
+            for one in rule.agent or crew.agents
+            if one in (caller.agent or crew.agents) and not _tells_calls(rules[:first], one)
+        ]
+        if called and speakers and not _tells_calls([caller], speakers[0]):
+            line = document.related(("rules", first), "it fits again after its own call")
+            text = f"after {min(called)} the rule in line {line.line} speaks again, which calls it"
+            text = f"{text}: put this rule above it"
+            yield document.problem(("rules", place, "after"), "script-loop", text, related=[line])
+            return
+
+
+def _tells_calls(rules: Sequence[Rule], speaker: str) -> bool:
+    """Return whether a rule of a speaker may fit otherwise after a call than before it."""
+    ones = (one for one in rules if one.helper is None and speaker in (one.agent or [speaker]))
+    return any(one.after or one.turn or one.seen or one.matches for one in ones)
 
 
 def _hides(earlier: Sequence[Rule], rule: Rule, speaker: str) -> int | None:

@@ -18,14 +18,19 @@ class ChunkConfig(Shape):
     tokens: Annotated[int, Field(ge=20, le=8000)] = 400
     """Of a passage at most; it ends at a heading, a paragraph, a sentence or a word."""
     overlap: Annotated[int, Field(ge=0, le=2000)] = 50
-    """Tokens at the end of a passage that the next one begins with."""
+    """Tokens at the end of a passage that the next one begins with; half of `tokens` at most."""
 
     @model_validator(mode="after")
     def _require_less(self) -> Self:
-        if self.overlap > self.tokens // 2:
-            text = f"overlap is at most half of tokens ({self.tokens // 2})"
-            raise between_keys(text, "overlap" if "overlap" in self.model_fields_set else "tokens")
+        most = self.tokens // 2
+        if self.overlap > most and "overlap" in self.model_fields_set:
+            raise between_keys(f"overlap is at most half of tokens ({most})", "overlap")
         return self
+
+    @property
+    def repeated(self) -> int:
+        """The tokens that a passage begins with again."""
+        return min(self.overlap, self.tokens // 2)
 
 
 class CollectionConfig(Shape):

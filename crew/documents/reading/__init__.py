@@ -3,6 +3,6 @@
 `kinds` (what bytes are), `reader` (starts the process, and bounds it), `child` (what runs in it),
 `results` (what the two say), `marked` (a text with its places), `archives` (what office files are
 packed in); by kind: `plain` (text, Markdown, CSV, JSON), `html`, `sheets` and `styles` (what HTML
-hides), `mail`, `pdf` and `forms` (what is filled in), `word_file`, `office` (tables of Excel,
-slides of PowerPoint).
+hides), `mail`, `pdf` and `forms` (what is filled in), `word`, `office` (tables of Excel, slides of
+PowerPoint).
 """

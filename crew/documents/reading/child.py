@@ -26,7 +26,7 @@ READERS = {
     "html": ("html", "read_html"),
     "eml": ("mail", "read_mail"),
     "pdf": ("pdf", "read_pdf"),
-    "docx": ("word_file", "read_docx"),
+    "docx": ("word.word_file", "read_docx"),
     "xlsx": ("office", "read_xlsx"),
     "pptx": ("office", "read_pptx"),
 }

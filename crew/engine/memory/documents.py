@@ -1,5 +1,6 @@
 """Documents, searched and read by an agent."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -137,13 +138,18 @@ class RunDocuments:
     ) -> StoredDocument:
         """Return the document of a name or an id; raises PermanentError."""
         wanted = name.strip()
-        exact = [one for one in known if wanted in (one.name, one.document_id)]
+        exact = [one for one in known if wanted in (one.name, one.document_id, _whole_name(one))]
         alike = [one for one in known if one.name.casefold() == wanted.casefold()]
-        if found := [*exact, *alike]:
+        found = exact or alike
+        if len({one.collection for one in found}) == 1:
             return found[0]
         # the names are text of others, too
         await self._note([one.collection for one in known])
-        names = [one.name for one in known]
+        if found:
+            both = ", ".join(map(_whole_name, found))
+            raise PermanentError(f"{len(found)} documents have the name {wanted!r}: {both}")
+        count = Counter(one.name for one in known)
+        names = [one.name if count[one.name] == 1 else _whole_name(one) for one in known]
         near = nearest(wanted, names)
         where = f" in {collection}" if collection else ""
         listed = ", ".join(names[:MAX_SHOWN]) or "none"
@@ -185,3 +191,8 @@ class RunDocuments:
         if sources or untrusted:
             who = speaker.agent.id, speaker.agent.name, speaker.group
             await speaker.emit(DocumentsShown(*who, tuple(sources), tuple(untrusted)))
+
+
+def _whole_name(document: StoredDocument) -> str:
+    """Return its name with its collection, as it is named where others have the same name."""
+    return f"{document.collection}/{document.name}"

@@ -64,7 +64,10 @@ class Speaker:
             raise await self.refuse("quote", f"quote has more than {MAX_QUOTE} characters")
         if quote and not (await self._own_words()).prove(quote):
             text = "quote does not stand in what the person has said now: give it word for word"
-            raise await self.refuse("quote", f"{text}, at least three words, or leave it out")
+            text = f"{text}, at least three words"
+            raise await self.refuse(
+                "quote", text if self.state.taint else f"{text}, or leave it out"
+            )
 
     async def _own_words(self) -> OwnWords:
         words = words_of_person(self.state.query.text, self.state.said)

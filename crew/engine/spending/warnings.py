@@ -47,7 +47,7 @@ class BudgetWarnings:
         *,
         is_over: bool = True,
     ) -> None:
-        """Warn of parts of limits that are used, each once a pot; and of pots that only warn.
+        """Record parts of limits that are used, each once a pot; and pots that only warn.
 
         `is_over`: a call is made, for which such a pot may have no room.
         """

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from crew.journal.query import ID
 from crew.runs.documents.library import require_size, require_uploads
 from server.http.callers.rights import caller_of, require, user_of
-from server.http.errors import HttpProblem
+from server.http.errors import HttpProblem, bad_request
 from server.http.openapi.documents import DocumentAnswer, DocumentsAnswer, DocumentTextAnswer
 from server.http.openapi.parameters import AFTER, LIMIT, TEXT, USER, query_parameter
 from server.http.operations import API, IMAGE, JSON, ApiOperation, get_operation
@@ -55,6 +55,9 @@ async def list_collection(request: Request) -> Response:
     given = parse_parameters(request)
     limit, query = given["limit"], given.get("q")
     if query is not None:
+        if given.get("after"):
+            raise bad_request([("after", "words find the best passages: leave it out, or q")])
+        services_of(request).metrics.searches.labels(collection).inc()
         found = await library.searched(collection, user_id, conversation_id, query, limit)
         documents = {one.document.document_id: one.document for one in found}
         answer = {

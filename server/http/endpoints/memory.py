@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.records.remembered.core import CoreVersion
-from crew.runs.errors import UnknownBlock, UnknownItem
+from crew.runs.errors import ItemRefused, RecallFull, UnknownBlock, UnknownItem
 from server.http.bodies import CoreBody, ItemBody
 from server.http.callers.rights import ID, caller_of, named_user
-from server.http.errors import HttpProblem
+from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import parse_parameters
 from server.http.reading import parse_body
 from server.http.responses import JsonResponse, describe_block, describe_item
@@ -69,6 +69,10 @@ async def list_items(request: Request) -> Response:
     place = named_user(request), given.get("conversation_id", "")
     limit, query = given["limit"], given.get("q")
     if query is not None:
+        beside = [name for name in ("replaced", "after") if given.get(name)]
+        if beside:
+            text = "words find what is remembered now, the best first: leave it out, or q"
+            raise bad_request([(name, text) for name in beside])
         found = await recall.searched(*place, query, limit)
         return JsonResponse({"items": [describe_item(one) for one in found], "next": None})
     after, replaced = given.get("after", ""), given["replaced"]
@@ -86,9 +90,15 @@ async def add_item(request: Request) -> Response:
     beside = frozenset({"conversation_id"})
     body = await parse_body(request, services.settings, ItemBody, beside)
     who = caller_of(request).owner
-    item, done = await services.runs.memory.recall.add(
-        *place, who, body.text, body.key, body.topics, body.importance
-    )
+    recall = services.runs.memory.recall
+    try:
+        item, done = await recall.add(
+            *place, who, body.text, body.key, body.topics, body.importance
+        )
+    except (ItemRefused, RecallFull) as error:
+        reason = "full" if isinstance(error, RecallFull) else "value"
+        services.metrics.memory_refused.labels(reason).inc()
+        raise
     services.metrics.count_memory(done.op, "person")
     detail = f"{item.owner}, {item.item_id}"
     await services.auditor.record(request, "memory", detail=detail)

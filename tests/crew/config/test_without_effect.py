@@ -59,6 +59,35 @@ def test_a_rule_that_never_speaks(tmp_path: Path, name: str):
         assert "the one in line 2 fits" in one.message
 
 
+CALL: dict[str, Any] = {"hears": "tea", "calls": ["PingHost"]}
+AFTER: dict[str, Any] = {"after": "PingHost", "say": "x"}
+REST: dict[str, Any] = {"say": "y"}
+
+
+@pytest.mark.parametrize(
+    ("given", "is_found"),
+    [
+        (rules(CALL, AFTER, REST), True),
+        (rules({**CALL, "agent": "a"}, {**AFTER, "agent": "a"}, REST), True),
+        (rules(AFTER, CALL, REST), False),
+        # it speaks once, or for another one
+        (rules({**CALL, "turn": 1}, AFTER, REST), False),
+        (rules({**CALL, "agent": "a"}, {**AFTER, "agent": "b"}, REST), False),
+        # what stands before it ends the calls
+        (rules({**AFTER, "say": "z", "hears": "tea"}, CALL, AFTER, REST), False),
+        (rules({**CALL, "calls": ["GetSystemInfo"]}, AFTER, REST), False),
+    ],
+)
+def test_a_rule_that_calls_again_and_again(
+    tmp_path: Path, given: list[dict[str, Any]], is_found: bool
+):
+    folder = write_crew(tmp_path, {"a": {"tools": ["PingHost"]}, "b": {}}, given)
+    found = [one for one in check(folder).problems if one.code == "script-loop"]
+    assert bool(found) == is_found
+    for one in found:
+        assert "after PingHost the rule in line 2 speaks again" in one.message
+
+
 BOUNDS: dict[str, dict[str, Any]] = {
     "length": {"minLength": 10, "maxLength": 3},
     "number": {"minimum": 5, "maximum": 4},

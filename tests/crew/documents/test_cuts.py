@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,23 @@ def test_places_are_headings_or_marks():
     assert set(found) <= {"page 1", "page 1 to 2", "page 2"}
     (whole,) = cut_text("one\n\ntwo", [(0, "page 1"), (5, "page 2")], CutRule(100, 0))
     assert whole.place == "page 1 to 2"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("# Hours\n\nNine.\n\n# Refunds\n\nThirty days.", "Hours to Refunds"),
+        # what is below a heading is a part of it
+        ("# Rules\n\n## Hours\n\nNine.\n\n## Refunds\n\nThirty days.", "Rules"),
+        ("## Hours\n\nNine.\n\n# Annex\n\n## Prices\n\nTen.", "Hours to Annex"),
+        ("before\n\n# Hours\n\nNine.", ""),
+        ("# Hours\n\nNine.\n\n# Hours\n\nTen.", "Hours"),
+    ],
+)
+def test_a_piece_of_several_headings(text: str, place: str):
+    """A citation does not name the heading before its words."""
+    (piece,) = cut_text(text, [], CutRule(400, 50))
+    assert piece.place == place
 
 
 def test_the_end_of_one_begins_the_next():

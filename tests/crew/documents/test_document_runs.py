@@ -154,6 +154,27 @@ async def test_mistakes_say_what_there_is(
     assert bool(played.of("tainted")) == ("a.txt" in said or "b.txt" in said)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("same.md", "2 documents have the name 'same.md': two/same.md, up/same.md"),
+        ("SAME.MD", "2 documents have the name 'SAME.MD': two/same.md, up/same.md"),
+        ("up/same.md", "[1] same.md, characters 0 to 9 of 9:\n> green tea"),
+        ("two/same.md", "black tea"),
+        ("up/same.m", "known: two/same.md, up/same.md; did you mean up/same.md?"),
+    ],
+)
+async def test_one_name_in_two_collections(name: str, said: str, tmp_path: Path):
+    """Each is named with its collection; none is read in place of the other."""
+    rules = [{"agent": "a", "calls": call("ReadDocument", document=name)}]
+    crew = document_crew(tmp_path, rules, {"up": UPLOADS, "two": UPLOADS})
+    async with Runs(crew, MemoryStore()) as runs:
+        await Reading(runs).send("same.md", "green tea", "up")
+        await Reading(runs).send("same.md", "black tea", "two")
+        (result,) = (await ask(runs, "go", user_id="ann")).of("tool_result")
+    assert said in result["metadata"]["output"]
+
+
 async def test_owners_never_meet(tmp_path: Path):
     """Of users, of conversations, and of a run that names none."""
     documents = {"uploads": UPLOADS, "sent": {"description": "of this conversation"}}

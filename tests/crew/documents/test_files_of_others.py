@@ -19,9 +19,9 @@ POLICY = (
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("policy.docx", "House rules"),
+        ("policy.docx", "House rules to Holidays"),
         ("policy.pdf", "page 1 to 2"),
-        ("policy.html", "House rules"),
+        ("policy.html", "House rules to Holidays"),
         ("page-of-chromium.pdf", "page 1 to 2"),
     ],
 )

@@ -104,3 +104,29 @@ async def test_what_a_reader_of_word_sees(name: str):
     found = await read("a.docx", document_of(body, **styles))
     assert (found.reason, "HIDDEN" in found.text) == ("", False), found
     assert found.text.strip().split("\n")[-1] == shown
+
+
+async def test_headers_and_footers():
+    """Once each, those that a page shows; a page's number alone is none of them."""
+    text = docx.Document()
+    text.add_paragraph("The body.")
+    first = text.sections[0]
+    first.header.paragraphs[0].text = "Contract no 77"
+    first.footer.paragraphs[0].text = "Page "
+    number = '<w:r {0}><w:fldChar w:fldCharType="begin"/><w:instrText> PAGE </w:instrText></w:r>'
+    first.footer.paragraphs[0]._p.append(parse_xml(number.format(NAMES)))
+    # neither is shown: no page is a title, none is an even one
+    first.first_page_header.paragraphs[0].text = "HIDDEN first"
+    first.even_page_footer.paragraphs[0].text = "HIDDEN even"
+    first.different_first_page_header_footer = False
+    second = text.add_section()
+    second.footer.is_linked_to_previous = False
+    second.footer.paragraphs[0].text = "Annex to the contract"
+    second.header.is_linked_to_previous = False
+    second.header.paragraphs[0].text = "Contract no 77"
+    found = (await read("a.docx", written(text.save))).text
+    assert found.startswith("Header: Contract no 77")
+    assert found.rstrip().endswith("Footer: Annex to the contract")
+    assert found.count("Contract no 77") == 1
+    assert "HIDDEN" not in found
+    assert "Page" not in found

@@ -63,7 +63,8 @@ def test_mistakes(tmp_path: Path):
     for arguments, code, said in (
         (["add"], 2, "add needs what to add"),
         (["frob"], 2, "is one of add, list, search, remove"),
-        (["list"], 2, "name one with"),
+        # of the collection that takes uploads, as all of them
+        (["list"], 2, "uploads belongs to a user: it needs user_id"),
         (["add", "nothing.txt", "--user", "ann"], 1, "nothing.txt cannot be read: No such file"),
         (["add", str(tmp_path / "empty.txt"), "--user", "ann"], 1, ""),
         (["add", str(tmp_path / "notes"), "--user", "ann"], 1, "x.bin is no text"),

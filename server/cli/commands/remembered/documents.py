@@ -91,7 +91,9 @@ def documents(
 
 def _only_collection(rules: Sequence[Any], action: str) -> str:
     """Return the collection that is meant where none is named; raises BadParameter."""
-    found = [one.name for one in rules if action in ("list", "search") or not one.files]
+    found = [one.name for one in rules if not one.files]
+    if action in ("list", "search") and not found:
+        found = [one.name for one in rules]
     if len(found) == 1:
         return str(found[0])
     known = ", ".join(one.name for one in rules) or "none: describe documents in crew.yaml"

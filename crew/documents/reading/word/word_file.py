@@ -15,9 +15,9 @@ from docx.oxml.parser import parse_xml
 from crew.documents.reading.archives import check_archive, open_office
 from crew.documents.reading.marked import MarkedText, raised
 from crew.documents.reading.plain import add_table
+from crew.documents.reading.word.pages import OFF, W, page_texts
 
 T = TypeVar("T")
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 VML = "{urn:schemas-microsoft-com:vml}"
@@ -66,7 +66,6 @@ FORMULAS = {
     f"{M}sSub": ("_", "e", "sub"),
     ROOT: ("", "deg", "e"),
 }
-OFF = frozenset({"0", "false", "off"})
 # in half points: no one can read letters as small
 UNSEEN_SIZES = ("0", "1", "2")
 WHITE = "FFFFFF"
@@ -83,7 +82,13 @@ def read_docx(data: bytes, out: MarkedText) -> None:
     background = document.element.find(f"{W}background")
     is_white = background is None or background.get(f"{W}color") in PLAIN
     shown = _Shown.of(document.styles.element, is_white=is_white)
+    for text in page_texts(document, "header", shown.text):
+        with out.paragraph():
+            out.add(f"Header: {text}")
     _add_blocks(document.element.body, shown, out)
+    for text in page_texts(document, "footer", shown.text):
+        with out.paragraph():
+            out.add(f"Footer: {text}")
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2]
         if kind not in NAMES or relation.is_external:
