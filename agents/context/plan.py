@@ -66,6 +66,8 @@ class DocumentsBlock:
 
     collections: tuple[str, ...]
     max_tokens: int = 600
+    # the agent can search and read them; else others can
+    reads: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ def make_context(
     """
     given = crew.context_of(config)
     is_told = given is not None
-    keeps = crew.conversations is not None or crew.memory.is_used or bool(config.documents)
+    listed = crew.listed_documents(config)
+    keeps = crew.conversations is not None or crew.memory.is_used or bool(listed)
     given = given or ContextConfig()
     core, summary, recall, outputs, documents = None, None, None, None, None
     history = HistoryBlock()
@@ -65,8 +66,8 @@ def make_context(
                 recall = RecallBlock(items, most, least)
             case OutputsBlockConfig(of=of, max_tokens=most):
                 outputs = OutputsBlock(tuple(of), most)
-            case DocumentsBlockConfig(max_tokens=most) if config.documents:
-                documents = DocumentsBlock(tuple(config.documents), most)
+            case DocumentsBlockConfig(max_tokens=most) if listed:
+                documents = DocumentsBlock(tuple(listed), most, reads=bool(config.documents))
             case HistoryBlockConfig(exchanges=exchanges, transcripts=transcripts):
                 # a crew that says nothing of its context is shown what it was shown ever since
                 results = block.keep_results if is_told or keeps else None

@@ -1,12 +1,16 @@
 """Agents, groups, signals, tools, providers, models: where each is made, and where it is used."""
 
+import contextlib
 import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import yaml
+
 from agents.prompt import VARIABLE, parse_output_name
 from crew.config.files.document import Document, YamlPath
+from crew.config.files.yaml_reader import Loader
 from crew.routing.signals import Signal
 from server.authoring.folders import CrewView
 from server.authoring.places import token_of
@@ -262,9 +266,25 @@ def signal_places(document: Document, file: str, signal: str) -> Iterator[Named]
     """Yield where a file says a signal, in whatever case, as a word of its own."""
     edge = r"(?<![\w]){}(?![\w])" if signal[:1].isalnum() else "{}"
     pattern = re.compile(edge.format(Signal.of(signal).pattern.pattern), re.IGNORECASE)
+    lists: set[tuple[int, int]] | None = None
     for number, line in enumerate(document.text.splitlines(), 1):
         for found in pattern.finditer(line):
-            yield Named("signal", signal, file, number, found.start() + 1, written=found[0])
+            # most files say none
+            lists = _lists_in(document.text) if lists is None else lists
+            if (number, found.start()) not in lists:
+                yield Named("signal", signal, file, number, found.start() + 1, written=found[0])
+
+
+def _lists_in(text: str) -> set[tuple[int, int]]:
+    """Return where YAML's own lists begin, as `tools: [book]`: lines from 1, columns from 0."""
+    found = set()
+    # of a text with a mistake, those before it
+    with contextlib.suppress(yaml.YAMLError):
+        for token in yaml.scan(text, Loader=Loader):
+            if isinstance(token, yaml.FlowSequenceStartToken):
+                mark = token.start_mark
+                found.add((mark.line + 1, mark.column))
+    return found
 
 
 def _fits(pattern: tuple[str | int, ...], path: YamlPath) -> bool:

@@ -45,3 +45,29 @@ async def test_the_crews_learn_of_their_conversations(tmp_path: Path):
         assert "learn done" in outcomes, name
         assert known is not None
         assert known.learned == 1
+
+
+async def test_an_upload_is_listed_to_the_supervisor(tmp_path: Path):
+    """With its summary, though only others may search in it; executor has the tools."""
+    folder = copied("langgraph-chatbot", tmp_path)
+    script = folder / "script.yaml"
+    summary = '  - { helper: describe, say: \'{"summary": "About Python releases."}\' }\n'
+    script.write_text(script.read_text().replace("rules:\n", f"rules:\n{summary}", 1))
+    crew = load_crew(folder)
+    async with Runs(crew, MemoryStore()) as runs:
+        first, second = (Query("Hello", user_id="ann", conversation_id="c") for _ in range(2))
+        await play(crew, query=first, runs=runs)
+        await runs.documents.upload("uploads", "z.txt", b"Python 3.14 is out.", "ann", "ann", "c")
+        await Chores(runs).drain()
+        (kept,) = await runs.documents.listed("uploads", "ann", "c", 9)
+        played = await play(crew, query=second, runs=runs)
+    assert (kept.status, kept.summary) == ("ready", "About Python releases.")
+    shown = next(
+        one["metadata"]
+        for one in played.of("context")
+        if one["metadata"]["agent_id"] == "supervisor"
+    )
+    block = next(one for one in shown["blocks"] if one["kind"] == "documents")
+    assert block["ids"] == [kept.document_id]
+    assert "SearchDocuments" in crew.agents["executor"].tools
+    assert "SearchDocuments" not in crew.agents["supervisor"].tools

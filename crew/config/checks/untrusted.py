@@ -34,7 +34,7 @@ def check_untrusted(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Itera
             return
     for agent_id, own in known.items():
         reading = sorted({tool.name for tool in own if tool.is_untrusted})
-        reading += [one for one in files.agents[agent_id].documents if one in others]
+        reading += [one for one in crew.listed_documents(files.agents[agent_id]) if one in others]
         acting = sorted(
             {tool.name for tool in own if tool.effect == "once" and tool.approval is None}
         )

@@ -307,6 +307,16 @@ class CrewConfig(Shape):
         """Return what an agent is shown: its own `context`, else the crew's."""
         return agent.context or self.context
 
+    def listed_documents(self, agent: AgentConfig) -> list[str]:
+        """Return the collections of which an agent is shown what there is.
+
+        Its own; for an agent without any, all, where what it is shown names them.
+        """
+        context = self.context_of(agent)
+        blocks = (context.blocks or ()) if context is not None else ()
+        names_them = any(one.kind == "documents" for one in blocks)
+        return list(agent.documents or (self.documents if names_them else ()))
+
     @property
     def told(self) -> dict[str, list[NoticeKind]]:
         """Of what each channel is told."""

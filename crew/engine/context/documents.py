@@ -8,7 +8,7 @@ from crew.journal.query import Query
 
 # that are looked at
 MAX_LISTED = 1000
-HEAD = "Documents that can be searched and read:"
+HEAD, HEAD_OF_OTHERS = "Documents that can be searched and read:", "Documents that there are:"
 
 
 class DocumentsSource:
@@ -30,12 +30,13 @@ class DocumentsSource:
         if found is None:
             return Loaded(beside=(LoadedBlock("documents", load_millis=millis, is_late=True),))
         known = newest_names(found)
-        lines, left = [HEAD], block.max_tokens
+        lines, left = [HEAD if block.reads else HEAD_OF_OTHERS], block.max_tokens
         for number, one in enumerate(known):
             line = document_line(one)
             left -= look.plan.tokenizer.count(line) + 1
             if left < 0 and len(lines) > 1:
-                lines.append(f"({len(known) - number} more: see ListDocuments)")
+                see = ": see ListDocuments" if block.reads else ""
+                lines.append(f"({len(known) - number} more{see})")
                 break
             lines.append(line)
         if not known:

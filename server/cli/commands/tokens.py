@@ -33,7 +33,7 @@ def new(
         list[str] | None,
         typer.Option(
             "--scope",
-            help="What it may do: read, run, answer (these unless given) or admin.",
+            help=f"What it may do, of {', '.join(SCOPES)}; read, run and answer unless given.",
         ),
     ] = None,
     owner: Annotated[

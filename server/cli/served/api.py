@@ -102,9 +102,9 @@ def fail_for(url: str, error: ClientError, *, takes_words: bool = False) -> NoRe
 
 @contextlib.contextmanager
 def opened_api(target: Target | None, folder: Path) -> Iterator[Api]:
-    """Open the API of a server, or that of a folder; ends the command where nothing is kept."""
-    if target is None and not has_runs(folder):
-        fail("nothing is kept yet; crew run DIR QUESTION starts a run")
+    """Open the API of a server, or that of a folder; ends the command where it is none."""
+    if target is None:
+        has_runs(folder)
     with (
         anyio.from_thread.start_blocking_portal() as portal,
         portal.wrap_async_context_manager(_client(target, folder)) as client,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crew.journal.records.audit import LOCAL
 from server.cli.commands.audit import user_name
-from server.cli.opening import load_kept, opened_database
+from server.cli.opening import has_store, load_kept, opened_database
 from server.cli.served.api import LOCAL_URL
 from server.cli.served.in_process import InProcessTransport
 from server.client.client import CrewClient
@@ -30,8 +30,11 @@ class _OwnToken(Tokens):
 
 @contextlib.asynccontextmanager
 async def local_client(folder: Path) -> AsyncIterator[CrewClient]:
-    """Open the store of a folder, and answer requests with it; no run is played."""
+    """Open the store of a folder, if it has one, and answer requests; no run is played."""
     settings = replace(ServerSettings.read(os.environ, "127.0.0.1", 0), tokens=_OwnToken())
+    if not has_store(folder):
+        # to look makes no database: there is nothing to list but what the files have
+        settings = replace(settings, database_url="memory:")
     crew = await load_kept(folder)
     services = Services.of(crew, await opened_database(crew, settings, folder, upgrades=False))
     app = build_app([*routes_of(OPERATIONS)], services, settings, {})

@@ -110,7 +110,7 @@ def test_without_any_revision_the_errors_are_shown(tmp_path: Path):
     (made / "crew.yaml").write_text("agents: [a]\nbogus: 1\n")
     ran = crew("revisions", ".", cwd=made)
     assert ran.returncode == 1
-    assert "nothing is kept yet" in ran.stderr
+    assert "crew.yaml:2:1: error[unknown-key]" in ran.stderr
 
 
 def test_a_run_under_way_is_shown_as_far_as_it_is(tmp_path: Path):

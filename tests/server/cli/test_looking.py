@@ -79,3 +79,19 @@ def test_to_run_needs_them(folder: Path):
     ran = crew("run", ".", "again", cwd=folder)
     assert ran.returncode == 1
     assert "unset-variable" in ran.stderr
+
+
+@pytest.mark.parametrize("command", [("hooks",), ("revisions",), ("search", "zz"), ("schedules",)])
+def test_where_nothing_is_kept_yet(command: tuple[str, ...], tmp_path: Path):
+    """What the files have is listed, else one line says that there is nothing; no database is made."""
+    hooks = {"tickets": {"kind": "json", "query": "go {/a}"}}
+    schedules = {"often": {"cron": "* * * * *", "query": "well?"}}
+    made = write_crew(
+        tmp_path, {"a": {"is_terminal": True}}, [{"say": "x"}], hooks=hooks, schedules=schedules
+    )
+    ran = crew(*command, cwd=made)
+    assert ran.returncode == 0, ran.stderr
+    shown = {"hooks": "tickets", "schedules": "often"}.get(command[0])
+    assert (shown in ran.stdout) if shown else len(ran.stderr.splitlines()) == 1
+    assert shown or crew(*command, "--json", cwd=made).stderr == ""
+    assert not (made / ".crew" / "crew.db").exists()

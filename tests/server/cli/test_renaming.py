@@ -62,6 +62,20 @@ def test_a_name_in_every_place(tmp_path: Path):
         rename(view_crew(folder, {}), agent, "front")
 
 
+def test_a_list_of_one_tool_is_no_signal(tmp_path: Path):
+    """`tools: [ping]` is YAML's own; the same in a prompt, or in quotes, is the signal."""
+    routing = {"signals": {"a": [{"signal": "[PING]", "target": "b"}]}}
+    folder = write_crew(tmp_path, {"a": {}, "b": {"is_terminal": True}}, [], routing=routing)
+    agent = folder / "agents" / "a.yaml"
+    agent.write_text(agent.read_text() + 'tools: [ping]\nbackstory: "Say [ping]."\n')
+    view = view_crew(folder, {})
+    signal = next(one for one in names_of(view) if one.kind == "signal")
+    made = rename(view, signal, "[OUT]")
+    assert [edit.file for edit in made.edits].count("agents/a.yaml") == 1
+    written(folder, made)
+    assert agent.read_text().endswith('tools: [ping]\nbackstory: "Say [OUT]."\n')
+
+
 def written(folder: Path, made: Renaming) -> None:
     """Write a renaming to the files, as an editor does."""
     for name in {edit.file for edit in made.edits}:

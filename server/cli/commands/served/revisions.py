@@ -43,7 +43,9 @@ def revisions(
             return
         found = api.read("/revisions", limit=100)["revisions"]
     if not found:
-        say_none("no revision is kept yet; crew serve and crew run keep them", as_document=False)
+        say_none(
+            "no revision is kept yet; crew serve and crew run keep them", as_document=as_document
+        )
     for one in found:
         if as_document:
             print(visible_json(json.dumps(one, ensure_ascii=False)))
