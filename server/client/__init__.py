@@ -2,5 +2,5 @@
 
 `client` (asks, answers, follows, and takes up a stream that breaks), `targets` (which server is
 meant, and the token for it), `profiles` (servers by name, in a file), `waiting` (between tries),
-`errors`.
+`answers` (read, or refused), `errors`.
 """

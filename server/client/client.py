@@ -1,10 +1,10 @@
 """A client of a crew's server."""
 
 import ssl
-import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -13,10 +13,9 @@ from uuid import uuid4
 import httpx2
 
 from crew.journal.wire import RunEvent
+from server.client.answers import content_of, events_lost, require_good
 from server.client.errors import ClientError
 from server.client.waiting import Backoff, Waits
-from tools.limits.waits import parse_retry_after
-from tools.text.server_words import MAX_WORDS, words_of
 
 API = "/api/crew"
 CONNECT_SECONDS = 10.0
@@ -151,7 +150,7 @@ class CrewClient:
                 ) as stream:
                     if stream.response.status_code == 204:
                         return
-                    await self._require_good(stream.response)
+                    await require_good(stream.response, self.url)
                     async for one in stream:
                         if not one.data:
                             continue
@@ -167,6 +166,11 @@ class CrewClient:
             except httpx2.HTTPError as error:
                 why, pause = f"the connection was lost ({type(error).__name__})", None
             except ClientError as error:
+                if error.status == HTTPStatus.BAD_REQUEST and last:
+                    # the database has lost its newest events: those that are left come again
+                    last = 0
+                    yield events_lost()
+                    continue
                 why, pause = _while_busy(error)
             await waiting.wait(why, pause)
 
@@ -206,6 +210,18 @@ class CrewClient:
     async def cancel(self, run_id: str) -> None:
         """End a run; raises ClientError."""
         await self.send("POST", f"{API}/runs/{quote(run_id, safe='')}/cancel")
+
+    async def retry(self, run_id: str) -> None:
+        """Go on with a failed run at the step that failed; raises ClientError."""
+        await self.send("POST", f"{API}/runs/{quote(run_id, safe='')}/retry")
+
+    async def conversation(
+        self, conversation: str, *, user: str | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Return a conversation with its exchanges; `more`: after, limit. Raises ClientError."""
+        path = f"{API}/conversations/{quote(conversation, safe='')}"
+        document: dict[str, Any] = await self.read(path, user_id=user, **more)
+        return document
 
     async def run(self, run_id: str) -> dict[str, Any]:
         """Return a run with its result; raises ClientError."""
@@ -280,8 +296,8 @@ class CrewClient:
                     params=given,
                     headers={**self._headers(), **headers},
                 )
-                await self._require_good(response)
-                return _content(response)
+                await require_good(response, self.url)
+                return content_of(response)
             except httpx2.HTTPError as error:
                 why, pause = f"{self.url} does not answer: {_text(error)}", None
                 is_refused = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
@@ -301,45 +317,12 @@ class CrewClient:
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
-    async def _require_good(self, response: httpx2.Response) -> None:
-        if response.is_success:
-            return
-        await response.aread()
-        if response.is_redirect:
-            text = f"{self.url} leads elsewhere; no redirect is followed"
-            raise ClientError(text, response.status_code)
-        document: dict[str, Any] = {}
-        try:
-            found = response.json()
-            document = found if isinstance(found, dict) else {}
-        except ValueError:
-            pass
-        # of a problem; what stands before the server may answer in another form
-        detail = document.get("detail")
-        words = detail if isinstance(detail, str) else ""
-        words = (words or words_of(response.text, response.reason_phrase))[:MAX_WORDS]
-        if after := parse_retry_after(response.headers.get("retry-after", ""), time.time()):
-            document["retry_after"] = after
-        request_id = response.headers.get("x-request-id", "")
-        raise ClientError(words, response.status_code, request_id=request_id, document=document)
-
 
 def _while_busy(error: ClientError) -> tuple[str, float | None]:
     """Return why a server is busy, and how long at least; raises what is no reason to wait."""
     if error.status not in BUSY:
         raise error
     return error.detail, error.document.get("retry_after")
-
-
-def _content(response: httpx2.Response) -> Any:
-    if response.status_code == 204 or not response.content:
-        return None
-    if "json" not in response.headers.get("content-type", ""):
-        return response.text
-    try:
-        return response.json()
-    except ValueError:
-        raise ClientError("the answer is no JSON: is it a crew's server?") from None
 
 
 def _text(error: httpx2.HTTPError) -> str:

@@ -186,6 +186,12 @@ async def test_a_program_asks_a_crew(folder: Path):
             with pytest.raises(crewline.ClientError) as wrong:
                 await served.run("nothing")
             assert (wrong.value.status, bool(wrong.value.request_id)) == (404, True)
+            # of a database that has lost its newest events
+            again = [event async for event in served.events(run_id, after=9999)]
+            assert (again[0].type, again[0].metadata["code"]) == ("warning", "events_lost")
+            assert [event.seq for event in again[1:]] == list(range(1, len(again)))
+            with pytest.raises(crewline.ClientError, match="only a failed run can be retried"):
+                await served.retry(run_id)
 
 
 async def test_a_stream_is_taken_up_after_a_kill(folder: Path):

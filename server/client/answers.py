@@ -1,0 +1,66 @@
+"""What a server answers: read, or refused."""
+
+import json
+import time
+from typing import Any
+
+import httpx2
+
+from crew.journal.wire import RunEvent
+from server.client.errors import ClientError
+from tools.clock import SYSTEM_CLOCK, rfc3339
+from tools.limits.waits import parse_retry_after
+from tools.text.server_words import MAX_WORDS, words_of
+
+
+async def require_good(response: httpx2.Response, url: str) -> None:
+    """Raise ClientError for an answer that is none of success.
+
+    Args:
+        response: of the server.
+        url: of the server, as it was given.
+    """
+    if response.is_success:
+        return
+    await response.aread()
+    if response.is_redirect:
+        text = f"{url} leads elsewhere; no redirect is followed"
+        raise ClientError(text, response.status_code)
+    document: dict[str, Any] = {}
+    try:
+        found = response.json()
+        document = found if isinstance(found, dict) else {}
+    except ValueError:
+        pass
+    # of a problem; what stands before the server may answer in another form
+    detail = document.get("detail")
+    words = detail if isinstance(detail, str) else ""
+    words = (words or words_of(response.text, response.reason_phrase))[:MAX_WORDS]
+    if after := parse_retry_after(response.headers.get("retry-after", ""), time.time()):
+        document["retry_after"] = after
+    request_id = response.headers.get("x-request-id", "")
+    raise ClientError(words, response.status_code, request_id=request_id, document=document)
+
+
+def content_of(response: httpx2.Response) -> Any:
+    """Return what an answer has: JSON, a text, or None for nothing; raises ClientError."""
+    if response.status_code == 204 or not response.content:
+        return None
+    if "json" not in response.headers.get("content-type", ""):
+        return response.text
+    try:
+        return response.json()
+    except ValueError:
+        raise ClientError("the answer is no JSON: is it a crew's server?") from None
+
+
+def events_lost() -> RunEvent:
+    """Return the warning that the events of a run come again, from its first one."""
+    event = {
+        "type": "warning",
+        "agent": "system",
+        "content": "the newest events were lost",
+        "timestamp": rfc3339(SYSTEM_CLOCK.now()),
+        "metadata": {"code": "events_lost", "from": 1},
+    }
+    return RunEvent.decode(None, json.dumps(event))
