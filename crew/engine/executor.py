@@ -23,7 +23,7 @@ from crew.engine.members import (
 )
 from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
-from crew.engine.spending.bounds import budget_question
+from crew.engine.spending.bounds import budget_question, models_beside
 from crew.engine.spending.budgets import RunBudgets
 from crew.engine.spending.paying import Paying
 from crew.engine.taint import Taint
@@ -208,7 +208,9 @@ class CrewExecutor:
         self._budgets.held = None
         then = "end" if state.budget.ends else refusal.then
         if then == "pause":
-            question = budget_question(agent_id, refusal, list(agent.by_client_model))
+            question = budget_question(
+                agent_id, refusal, models_beside(agent, refusal, self._budgets.budgets)
+            )
             self._ends.pause(agent, question, None)
         elif then == "model":
             self._budgets.switch(agent_id, refusal)

@@ -5,7 +5,7 @@ import { locale, t } from "./words.js";
 // by kind and name; what is not here is shown as the server says it
 const VIETNAMESE = {
   reason: {
-    terminal: "hết đường đi", signal: "theo tín hiệu", output: "theo kết quả có kiểu", direct: "kết quả công cụ là câu trả lời", no_next_agent: "không có tác tử tiếp theo",
+    terminal: "tác tử cuối đã xong", signal: "theo tín hiệu", output: "theo kết quả có kiểu", direct: "kết quả công cụ là câu trả lời", no_next_agent: "không có tác tử tiếp theo",
     paused: "đang chờ người", max_handoffs: "đạt giới hạn chuyển giao", max_rounds: "đạt giới hạn số vòng", cancelled: "đã huỷ", abandoned: "bị bỏ dở", no_answer: "không có câu trả lời",
     budget: "hết ngân sách", timeout: "quá thời gian", model: "lỗi mô hình", crashed: "tiến trình dừng giữa chừng", unplayable: "không chạy được nữa", internal: "lỗi nội bộ",
   },
@@ -29,7 +29,14 @@ const LINES = [
   [/^a person answers$/, () => "người trả lời"],
   [/^(.+) answers$/, (who) => `${who} trả lời`],
   [/^(.+) calls (.+)$/, (who, tool) => `${who} gọi ${tool}`],
+  [/^(.+) begins: (.+)$/, (group, who) => `${group} bắt đầu: ${who}`],
   [/^(.+) begins$/, (who) => `${who} bắt đầu`],
+  [/^goes on, only to end$/, () => "chạy tiếp, chỉ để kết thúc"],
+  [/^goes on: no answer came in time$/, () => "chạy tiếp: không có câu trả lời đúng hạn"],
+  [/^goes on: a person has answered$/, () => "chạy tiếp: đã có người trả lời"],
+  [/^waits for a person's decision$/, () => "chờ người quyết định"],
+  [/^waits for more money, or tokens$/, () => "chờ thêm tiền hoặc token"],
+  [/^waits, since its database was restored$/, () => "chờ, vì cơ sở dữ liệu đã được khôi phục"],
   [/^(.+) waits for a person$/, (who) => `${who} chờ người`],
   [/^(.+) is shown (.+) of (.+) tokens$/, (who, some, all) => `${who} được xem ${some} trên ${all} token`],
   [/^ends?: (.+)$/, (reason) => `kết thúc: ${named("reason", reason)}`],
@@ -37,6 +44,17 @@ const LINES = [
   [/^the run fails$/, () => "lượt chạy thất bại"],
   [/^(.+) → (.+) by (.+)$/, (from, to, signal) => `${from} → ${to} theo ${signal}`],
   [/^(.+) ends: (\w+)$/, (tool, status) => `${tool} kết thúc: ${named("status", status)}`],
+  [/^not reached: would have gone to (.+)$/, (who) => `chưa xét tới: lẽ ra đến ${who}`],
+  [/^not reached: would have waited for a person$/, () => "chưa xét tới: lẽ ra chờ người"],
+  [/^not reached: would have ended the run$/, () => "chưa xét tới: lẽ ra kết thúc lượt chạy"],
+  [/^go to (.+)$/, (who) => `đến ${who}`],
+  [/^wait for a person$/, () => "chờ người"],
+  [/^end the run$/, () => "kết thúc lượt chạy"],
+  [/^none of (.+) is in the answer$/, (signals) => `câu trả lời không có tín hiệu nào trong ${signals}`],
+  [/^there is no typed answer$/, () => "không có câu trả lời có kiểu"],
+  [/^no route fits it$/, () => "không đường đi nào khớp"],
+  [/^it does not apply$/, () => "không áp dụng"],
+  [/^(\S+) in "([^]*)", place (\d+)$/, (signal, words, place) => `${signal} trong "${words}", vị trí ${place}`],
   [/^(.+): (success|error|timeout|denied|cancelled|unknown)$/, (tool, status) => `${tool}: ${named("status", status)}`],
 ];
 

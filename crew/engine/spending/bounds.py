@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agents.agent import Agent
 from agents.costs.prices import nanos_of
 from agents.costs.refusal import BudgetRefusal
 from agents.costs.usage import NANOS
@@ -48,6 +49,16 @@ def require_price(attempt: PaidAttempt, pots: Sequence[Pot]) -> None:
         raise BudgetExceeded(
             BudgetRefusal(*key, "block", f"{text} ({budget.source})", "USD", 0, limit, 0, *where)
         )
+
+
+def models_beside(agent: Agent, refusal: BudgetRefusal, budgets: Sequence[Budget]) -> list[str]:
+    """Return the models that may answer in place of an agent's own where a budget has no room.
+
+    Of a limit of calls those alone that it does not count: the call of any other is one, too.
+    """
+    full = [one for one in budgets if one.name == refusal.budget and refusal.unit == "calls"]
+    names = list(agent.by_client_model)
+    return [name for name in names if not any(one.counts(agent.id, name) for one in full)]
 
 
 def budget_question(agent_id: str, refusal: BudgetRefusal, models: Sequence[str]) -> BudgetQuestion:

@@ -38,5 +38,5 @@ function stepOf(one) {
 
 function rulingOf(one) {
   const source = one.source ? [" ", element("code", {}, visible(one.source))] : [];
-  return element("li", { className: one.applied ? "applies" : "" }, element("b", {}, one.rule), ` ${visible(one.because)}`, ...source);
+  return element("li", { className: one.applied ? "applies" : "" }, element("b", {}, one.rule), ` ${visible(line(one.because))}`, ...source);
 }

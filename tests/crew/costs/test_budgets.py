@@ -332,3 +332,15 @@ async def test_the_next_process_knows_how_long_answers_are(tmp_path: Path):
     other = crew_with(tmp_path / "other", {"tokens": 30})
     (unknown,) = await runs_of(other, 1)
     assert (unknown.row.status, unknown.row.reason) == ("failed", "budget")
+
+
+@pytest.mark.parametrize(("models", "offered"), [([], False), (["large"], True)])
+async def test_another_model_is_no_way_out_of_a_limit_of_calls(
+    tmp_path: Path, models: list[str], offered: bool
+):
+    """Unless it does not count them."""
+    limit = {"calls": 1, "then": "pause"} | ({"models": models} if models else {})
+    _, second = await runs_of(crew_with(tmp_path, limit), 2)
+    (asked,) = second.of("pause")[0]["metadata"]["calls"]
+    assert ("model" in asked["schema"]["properties"]) == offered
+    assert "again" in asked["schema"]["properties"]

@@ -255,6 +255,7 @@ class View {
       return this.ask(text);
     }
     if (this.signal.aborted) return;
+    this.isPast = false;
     this.mine(text);
     this.clear(text);
     store(this.key, { conversation: this.conversation, run, plain: !names });
