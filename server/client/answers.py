@@ -1,14 +1,11 @@
 """What a server answers: read, or refused."""
 
-import json
 import time
 from typing import Any
 
 import httpx2
 
-from crew.journal.wire import RunEvent
 from server.client.errors import ClientError
-from tools.clock import SYSTEM_CLOCK, rfc3339
 from tools.limits.waits import parse_retry_after
 from tools.text.server_words import MAX_WORDS, words_of
 
@@ -42,7 +39,7 @@ async def require_good(response: httpx2.Response, url: str) -> None:
     raise ClientError(words, response.status_code, request_id=request_id, document=document)
 
 
-def content_of(response: httpx2.Response) -> Any:
+def json_of(response: httpx2.Response) -> Any:
     """Return what an answer has: JSON, a text, or None for nothing; raises ClientError."""
     if response.status_code == 204 or not response.content:
         return None
@@ -52,15 +49,3 @@ def content_of(response: httpx2.Response) -> Any:
         return response.json()
     except ValueError:
         raise ClientError("the answer is no JSON: is it a crew's server?") from None
-
-
-def events_lost() -> RunEvent:
-    """Return the warning that the events of a run come again, from its first one."""
-    event = {
-        "type": "warning",
-        "agent": "system",
-        "content": "the newest events were lost",
-        "timestamp": rfc3339(SYSTEM_CLOCK.now()),
-        "metadata": {"code": "events_lost", "from": 1},
-    }
-    return RunEvent.decode(None, json.dumps(event))

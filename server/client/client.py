@@ -12,10 +12,11 @@ from uuid import uuid4
 
 import httpx2
 
-from crew.journal.wire import RunEvent
-from server.client.answers import content_of, events_lost, require_good
+from crew.journal.wire import RunEvent, events_lost
+from server.client.answers import json_of, require_good
 from server.client.errors import ClientError
 from server.client.waiting import Backoff, Waits
+from tools.clock import SYSTEM_CLOCK, rfc3339
 
 API = "/api/crew"
 CONNECT_SECONDS = 10.0
@@ -168,8 +169,8 @@ class CrewClient:
             except ClientError as error:
                 if error.status == HTTPStatus.BAD_REQUEST and last:
                     # the database has lost its newest events: those that are left come again
+                    yield events_lost(run_id, last, rfc3339(SYSTEM_CLOCK.now()))
                     last = 0
-                    yield events_lost()
                     continue
                 why, pause = _while_busy(error)
             await waiting.wait(why, pause)
@@ -297,7 +298,7 @@ class CrewClient:
                     headers={**self._headers(), **headers},
                 )
                 await require_good(response, self.url)
-                return content_of(response)
+                return json_of(response)
             except httpx2.HTTPError as error:
                 why, pause = f"{self.url} does not answer: {_text(error)}", None
                 is_refused = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)

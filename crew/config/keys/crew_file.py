@@ -314,8 +314,9 @@ class CrewConfig(Shape):
         """
         context = self.context_of(agent)
         blocks = (context.blocks or ()) if context is not None else ()
-        names_them = any(one.kind == "documents" for one in blocks)
-        return list(agent.documents or (self.documents if names_them else ()))
+        if agent.documents or not any(one.kind == "documents" for one in blocks):
+            return list(agent.documents)
+        return list(self.documents)
 
     @property
     def told(self) -> dict[str, list[NoticeKind]]:
