@@ -84,7 +84,8 @@ def cut_text(text: str, marks: Sequence[tuple[int, str]], rule: CutRule) -> list
 def _from_to(first: str, last: str) -> str:
     """Return two places as one: "page 1 to 2", "Refunds to Stop loss"."""
     head, _, tail = last.rpartition(" ")
-    return f"{first} to {tail if head and first.rpartition(' ')[0] == head else last}"
+    is_number = tail.isdigit() and first.rpartition(" ")[0] == head
+    return f"{first} to {tail if is_number else last}"
 
 
 def _packed(text: str, rule: CutRule) -> Iterator[tuple[int, int]]:

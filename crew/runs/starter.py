@@ -117,7 +117,7 @@ class RunStarter:
             source_name=asked.source.name,
         )
         try:
-            await require_room(self.store, crew, row, query)
+            await require_room(self.store, crew, row, query, asked.key)
         except BaseException:
             # also where the request is cancelled meanwhile
             self.revisions.release(crew)
@@ -174,8 +174,8 @@ class RunStarter:
             row, page = opened.row, opened.page
             if row.status != "failed":
                 reason = f" ({row.reason})" if row.reason else ""
-                reason += f"; only a failed run can be retried{remedy_of(row, self.live)}"
-                raise NotRetryable(f"run {run_id} is {row.status}{reason}")
+                rest = f"only a failed run can be retried{remedy_of(row, self.live)}"
+                raise NotRetryable(f"run {run_id} is {row.status}{reason}; {rest}")
             if not page or page[0].seq != 1:
                 raise NotRetryable(f"the events of run {run_id} are no longer kept")
             # for a copy there was room before it was made

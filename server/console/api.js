@@ -26,13 +26,24 @@ function know(forgotten) {
   document.dispatchEvent(new CustomEvent("forgotten", { detail: forgotten }));
 }
 
+// each look with a token that has ended is a wrong token: none is made but where a person comes back to
+// the page, or another tab has given a token
+const tabs = new BroadcastChannel("crew-token");
+const lookAgain = () => isForgotten && fetched(API).catch(() => {});
+tabs.onmessage = lookAgain;
+window.addEventListener("focus", lookAgain);
+
+// Tells other tabs that the server knows who this is.
+export const tellTabs = () => tabs.postMessage("known");
+
 async function fetched(...given) {
   const answer = await fetch(...given).catch((error) => {
     if (error instanceof TypeError) say(true);
     throw error;
   });
   say(false);
-  know(answer.status === 401);
+  if (answer.status === 401) know(true);
+  else if (answer.ok) know(false);
   return answer;
 }
 
@@ -79,7 +90,7 @@ export function every(millis, act, signal, { hidden = false } = {}) {
   const step = async () => {
     clearTimeout(timer);
     if (signal.aborted) return;
-    if (!document.hidden || hidden) await act().catch(() => {});
+    if (!isForgotten && (!document.hidden || hidden)) await act().catch(() => {});
     clearTimeout(timer);
     if (!signal.aborted) timer = setTimeout(step, document.hidden ? HIDDEN_MILLIS : millis);
   };

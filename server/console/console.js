@@ -1,6 +1,6 @@
 // The web console: pages with addresses of their own; a client of the public API like any other.
 
-import { every, get } from "./api.js";
+import { every, get, tellTabs } from "./api.js";
 import { auditPage } from "./pages/audit.js";
 import { automationPage } from "./pages/automation.js";
 import { comparePage } from "./pages/compare.js";
@@ -160,6 +160,12 @@ async function look() {
   waiting(runs.filter((run) => run.waiting).map(keyOf));
 }
 
+// a way to another part of the page is none to another page: nothing is shown anew
+$("skip").onclick = (click) => {
+  click.preventDefault();
+  $("view").focus();
+};
+
 document.addEventListener("click", (click) => {
   const target = click.target.closest?.("a[href^='/']:not([download])");
   if (!target || click.metaKey || click.ctrlKey || click.shiftKey) return;
@@ -192,7 +198,7 @@ listenToKeys(go);
 $("language").setAttribute("aria-label", t("Language"));
 $("language").value = locale;
 $("language").onchange = () => choose($("language").value);
-await look().catch((error) => {
+await look().then(tellTabs, (error) => {
   $("config").hidden = false;
   $("config").textContent = error.message;
 });

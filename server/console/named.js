@@ -21,7 +21,7 @@ const VIETNAMESE = {
   status: { success: "thành công", error: "lỗi", timeout: "quá thời gian", denied: "bị từ chối", cancelled: "đã huỷ", unknown: "không rõ" },
 };
 
-export const named = (kind, name) => (locale === "vi" ? VIETNAMESE[kind][name] : undefined) ?? name;
+export const named = (kind, name) => (locale === "vi" && Object.hasOwn(VIETNAMESE[kind], name) ? VIETNAMESE[kind][name] : name);
 
 // lines that the server writes of steps; the names in them stay
 const LINES = [

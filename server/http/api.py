@@ -207,7 +207,7 @@ OPERATIONS = (
         (404, *BODY, 422),
         ReplayBody,
     ),
-    get_operation(f"{API}/rehearsals", "admin", checked.show_newest_rehearsals, NewestRehearsals),
+    get_operation(f"{API}/rehearsals", "read", checked.show_newest_rehearsals, NewestRehearsals),
     post_operation(
         f"{API}/rehearsals",
         "admin",

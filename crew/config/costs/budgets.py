@@ -72,17 +72,24 @@ def budget_of(name: str, config: BudgetConfig, source: str) -> Budget:
     )
 
 
+def window_of_model(crew: CrewConfig, given: int | None) -> int:
+    """Return how many tokens fit into a model; `given`: as `models` says it, if it does."""
+    return given or crew.settings.max_context_window
+
+
 def other_models(crew: CrewConfig, agent: AgentConfig) -> list[str]:
     """Return the models that budgets, or a person at a pause of one, may give to an agent."""
     counted = [one for one in crew.budgets.values() if not one.agents or agent.id in one.agents]
     found = [one.then.model for one in counted if isinstance(one.then, OtherModel)]
     if any(one.then == "pause" for one in counted):
         own = next(iter(models_of(agent, crew.models)))
-        least = own.named.context_window or 0
+        least = window_of_model(crew, own.named.context_window)
         found += [
             name
             for name, model in crew.models.items()
             # at an unknown price a person would not know what they choose
-            if name != own.name and model.prices and (model.context_window or least) >= least
+            if name != own.name
+            and model.prices
+            and window_of_model(crew, model.context_window) >= least
         ]
     return [name for name in dict.fromkeys(found) if name in crew.models]

@@ -1,14 +1,17 @@
 """What vectors cost: a row for each request, beside what models of runs cost."""
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter
 
 from agents.model import EmitModelEvent, ModelEvent, RequestEnded
-from crew.budgets.rules import Payer, pots_of
+from crew.budgets.rules import Budget, Payer, pots_of
 from crew.config.costs.prices import EMBEDDINGS
 from crew.crew import Crew
+from crew.engine.spending.bounds import bound_of_request
 from crew.engine.spending.paying import call_row
 from crew.journal.errors import StoreError
 from crew.journal.records.spent.budgets import Reservation, Share
@@ -49,7 +52,8 @@ def counting(
             # the request may have taken all of its time: a run waits no longer than this
             async with crew.clock.timeout(RECORD_SECONDS):
                 row = await store.row(state.run_id) if state is not None else None
-                payer = Payer("", conversation_id, user_id) if row is None else Payer.of(row)
+                run_id = state.run_id if state is not None else ""
+                payer = Payer(run_id, conversation_id, user_id) if row is None else Payer.of(row)
                 call = call_row(
                     event,
                     EMBEDDINGS,
@@ -61,7 +65,9 @@ def counting(
                     owner=payer.token,
                     conversation_id=conversation_id,
                 )
-                await _fill_pots(crew, store, payer, call)
+                own = bound_of_request(state.query) if state is not None else None
+                budgets = crew.budgets if own is None else (*crew.budgets, own)
+                await _fill_pots(budgets, crew.zone, store, payer, call)
                 await store.costs.record([call])
         except (StoreError, TimeoutError) as error:
             # what was found is not lost for it
@@ -70,13 +76,15 @@ def counting(
     return emit
 
 
-async def _fill_pots(crew: Crew, store: RunStore, payer: Payer, call: CallRow) -> None:
+async def _fill_pots(
+    budgets: Sequence[Budget], zone: ZoneInfo, store: RunStore, payer: Payer, call: CallRow
+) -> None:
     """Let a call that was made count in the pots of budgets, once its row is kept.
 
     None of them refuses it: words find without vectors, but what was made is paid.
     """
     now = store.now()
-    pots = pots_of(crew.budgets, payer, EMBEDDINGS, call.model, now, crew.zone)
+    pots = pots_of(budgets, payer, EMBEDDINGS, call.model, now, zone)
     if pots:
         tokens = call.input + call.output
         shares = [Share(one.key, one.resets_at, call.nanos or 0, tokens) for one in pots]

@@ -138,9 +138,10 @@ class RunDocuments:
     ) -> StoredDocument:
         """Return the document of a name or an id; raises PermanentError."""
         wanted = name.strip()
-        exact = [one for one in known if wanted in (one.name, one.document_id, _whole_name(one))]
+        exact = [one for one in known if wanted in (one.name, one.document_id)]
+        whole = [one for one in known if _whole_name(one) == wanted]
         alike = [one for one in known if one.name.casefold() == wanted.casefold()]
-        found = exact or alike
+        found = exact or whole or alike
         if len({one.collection for one in found}) == 1:
             return found[0]
         # the names are text of others, too

@@ -41,9 +41,6 @@ def least_of_call(agent: Agent, text: str, budget: Budget, lengths: AnswerLength
         budget: reserves for it.
         lengths: of answers, as far as they are known.
     """
-    if agent.kept is not None:
-        # the answer may be there already
-        return SMALLEST
     tokenizer = agent.context.tokenizer
     counted = tokenizer.count_message(agent.prompt.text()) + tokenizer.count_message(text)
     counted += sum(one.tokens for one in agent.shown_tools(()))

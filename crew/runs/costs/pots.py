@@ -11,16 +11,16 @@ from agents.costs.usage import NANOS
 from crew.budgets.estimates import Estimate
 from crew.budgets.periods import period_of
 from crew.budgets.room import full_pots, share_of, with_limits
-from crew.budgets.rules import Budget, Payer, Pot
+from crew.budgets.rules import Budget, Payer, Pot, Reserve
 from crew.crew import Crew
 from crew.engine.spending.first_calls import know_lengths, least_of_call
 from crew.engine.spending.warnings import notify_full
 from crew.journal.errors import StoreError
-from crew.journal.query import Query
+from crew.journal.query import IdempotencyKey, Query
 from crew.journal.records.rows import RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Share
 from crew.journal.store import RunStore
-from crew.runs.errors import BudgetSpent
+from crew.runs.errors import BudgetSpent, key_taken
 
 # of one budget that are shown
 MAX_POTS = 1000
@@ -125,26 +125,46 @@ def _passed(start: str, end: str, now: datetime) -> float | None:
     return (now - first) / (last - first)
 
 
-async def require_room(store: RunStore, crew: Crew, row: RunRow, query: Query) -> None:
+async def require_room(
+    store: RunStore, crew: Crew, row: RunRow, query: Query, key: IdempotencyKey | None
+) -> None:
     """Refuse a run that would fail at once: a budget that blocks has no room for its first call.
+
+    Args:
+        store: has the pots.
+        crew: has the budgets.
+        row: of the run.
+        query: of it.
+        key: of the request; one that has started a run is not refused as another one.
 
     Raises:
         BudgetSpent: that is so.
+        AlreadyStarted: the request has started a run before.
+        KeyReused: another request has the key.
         StoreError: the store failed.
     """
     first = query.agent_id or crew.entry_point
+    agent = crew.agents[first].with_model(query.model)
+    if agent.kept is not None:
+        # the answer may be there already, and costs nothing then
+        return
+    known: dict[Reserve, Estimate] = {}
     for budget in crew.budgets:
         pot = _pot_of_first_call(budget, Payer.of(row), first, store.now(), crew)
         state = await store.budgets.pot(pot.key) if pot is not None else None
         if pot is None or state is None:
             continue
-        least = await _least(store, crew, budget, crew.agents[first].with_model(query.model), query)
-        full = full_pots([pot], [share_of(pot, least)], [state])
-        if full and not full[0].is_held:
-            crew.recipe.budget_refusals[budget.name, budget.then] += 1
-            with contextlib.suppress(StoreError):
-                await notify_full(store, crew, row, full[0], is_begun=False)
-            raise BudgetSpent(full[0].text, pot.resets_at)
+        if budget.reserve not in known:
+            known[budget.reserve] = await _least(store, crew, budget, agent, query)
+        full = full_pots([pot], [share_of(pot, known[budget.reserve])], [state])
+        if not full or full[0].is_held:
+            continue
+        if key is not None and (record := await store.idempotency_record(key.key)):
+            raise key_taken(key, record)
+        crew.recipe.budget_refusals[budget.name, budget.then] += 1
+        with contextlib.suppress(StoreError):
+            await notify_full(store, crew, row, full[0], is_begun=False)
+        raise BudgetSpent(full[0].text, pot.resets_at)
 
 
 async def _least(

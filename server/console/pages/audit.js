@@ -7,6 +7,8 @@ import { t } from "../words.js";
 
 const ACTIONS = ["start", "answer", "cancel", "retry", "fork", "delete", "reload", "edit", "rollback", "budget", "schedule", "test", "revoke", "memory", "export", "erase", "document", "refused", "wrong_token"];
 const LIMIT = 200;
+// entries of one page in which the times may be out of order
+const OVERLAP = 20;
 
 export async function auditPage({ signal, title }) {
   title(t("Audit"));
@@ -37,7 +39,8 @@ export async function auditPage({ signal, title }) {
     more.replaceChildren();
     if (entries.length < LIMIT) return;
     more.append(button(t("Older"), async () => {
-      const until = new Date(Date.parse(entries.at(-1).at) + 1).toISOString();
+      // they are in the order in which they were kept, which is not quite that of their times
+      const until = new Date(Math.max(...entries.slice(-OVERLAP).map((one) => Date.parse(one.at))) + 1).toISOString();
       const older = await page(wanted, until);
       const others = older.filter((one) => !known.has(JSON.stringify(one)));
       for (const one of others) known.add(JSON.stringify(one));

@@ -49,7 +49,7 @@ function rehearsals(graph) {
     const wrong = failures.map((id) => element("p", { className: "error" }, visible(id)));
     found.replaceChildren(element("p", { className: "counts" }, counts, ...when), ...wrong, ...unchecked(coverage.unchecked));
   };
-  get("/rehearsals").then(({ newest: last }) => last && show(last, " · ", clock(last.played_at), ` · ${t("revision")} ${last.revision.slice(0, 8)}`), () => {});
+  get("/rehearsals").then(({ newest: last }) => last && !found.children.length && show(last, " · ", clock(last.played_at), ` · ${t("revision")} ${last.revision.slice(0, 8)}`), () => {});
   const newest = element("p", { className: "newest" });
   get("/replays").then(({ newest: job }) => job?.summary && newest.append(`${t("Last replays")}: `, clock(job.started_at), ` ${Object.entries(job.summary.verdicts).map(([verdict, count]) => `${count} ${verdict}`).join(", ")}`), () => {});
   return [element("h2", {}, t("Rehearsals")), element("div", { className: "buttons" }, button(t("Play the rehearsals"), play)), found, newest];

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from crew import MemoryStore
-from crew.runs.errors import BudgetSpent
+from crew import MemoryStore, Query, Runs, load_crew
+from crew.journal.query import IdempotencyKey
+from crew.runs.errors import AlreadyStarted, BudgetSpent
 from tests.crew.costs.test_budgets import WRITER, crew_with, runs_of
 
 
@@ -42,7 +43,7 @@ async def test_short_answers_are_begun_to_the_last(tmp_path: Path):
         await runs_of(folder, 1, store)
 
 
-async def test_a_known_answer_is_begun_without_room(tmp_path: Path):
+async def test_a_known_answer_needs_no_room(tmp_path: Path):
     """It costs nothing."""
     output = {"properties": {"text": {"type": "string"}}}
     writer = {**WRITER, "output": output, "cache": {"seconds": 60}}
@@ -53,3 +54,27 @@ async def test_a_known_answer_is_begun_without_room(tmp_path: Path):
     used = [one.row.usage.total_tokens for one in runs]
     assert used[0] == 50
     assert not any(used[1:])
+
+
+async def test_a_known_answer_is_begun_where_nothing_is_left(tmp_path: Path):
+    """A request that was made before costs nothing, and no call."""
+    output = {"properties": {"text": {"type": "string"}}}
+    writer = {**WRITER, "output": output, "cache": {"seconds": 60}}
+    folder = crew_with(
+        tmp_path, {"calls": 1}, agents={"writer": writer}, rules=[{"say": {"text": "one"}}]
+    )
+    assert {one.row.status for one in await runs_of(folder, 3)} == {"completed"}
+
+
+async def test_a_start_that_is_repeated_is_no_new_one(tmp_path: Path):
+    """A client that has lost the answer gets it again, though there is no room any more."""
+    crew = load_crew(crew_with(tmp_path, {"calls": 1}))
+    key = IdempotencyKey("k", "same")
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        run = await runs.start(Query("hello"), key=key)
+        await run.outcome()
+        with pytest.raises(AlreadyStarted) as again:
+            await runs.start(Query("hello"), key=key)
+        assert again.value.record.run_id == run.id
+        with pytest.raises(BudgetSpent):
+            await runs.start(Query("hello"), key=IdempotencyKey("other", "same"))

@@ -76,6 +76,11 @@ def test_places_are_headings_or_marks():
         ("# Rules\n\n## Hours\n\nNine.\n\n## Refunds\n\nThirty days.", "Rules"),
         ("## Hours\n\nNine.\n\n# Annex\n\n## Prices\n\nTen.", "Hours to Annex"),
         ("before\n\n# Hours\n\nNine.", ""),
+        (
+            "# Return policy\n\nTen.\n\n# Return shipping\n\nTen.",
+            "Return policy to Return shipping",
+        ),
+        ("# Chapter 1\n\nTen.\n\n# Chapter 2\n\nTen.", "Chapter 1 to 2"),
         ("# Hours\n\nNine.\n\n# Hours\n\nTen.", "Hours"),
     ],
 )

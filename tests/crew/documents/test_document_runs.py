@@ -175,6 +175,16 @@ async def test_one_name_in_two_collections(name: str, said: str, tmp_path: Path)
     assert said in result["metadata"]["output"]
 
 
+async def test_a_name_that_is_another_ones_whole_name(tmp_path: Path):
+    rules = [{"agent": "a", "calls": call("ReadDocument", document="up/a.md")}]
+    crew = document_crew(tmp_path, rules, {"up": UPLOADS, "two": UPLOADS})
+    async with Runs(crew, MemoryStore()) as runs:
+        await Reading(runs).send("a.md", "green tea", "up")
+        await Reading(runs).send("up/a.md", "black tea", "two")
+        (result,) = (await ask(runs, "go", user_id="ann")).of("tool_result")
+    assert "black tea" in result["metadata"]["output"]
+
+
 async def test_owners_never_meet(tmp_path: Path):
     """Of users, of conversations, and of a run that names none."""
     documents = {"uploads": UPLOADS, "sent": {"description": "of this conversation"}}

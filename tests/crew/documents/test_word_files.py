@@ -119,9 +119,17 @@ async def test_headers_and_footers():
     first.first_page_header.paragraphs[0].text = "HIDDEN first"
     first.even_page_footer.paragraphs[0].text = "HIDDEN even"
     first.different_first_page_header_footer = False
+    off = parse_xml(f'<w:evenAndOddHeaders {NAMES} w:val="0"/>')
+    text.settings.element.append(off)
     second = text.add_section()
     second.footer.is_linked_to_previous = False
     second.footer.paragraphs[0].text = "Annex to the contract"
+    simple = parse_xml(
+        f'<w:p {NAMES}><w:fldSimple w:instr=" PAGE "><w:r><w:t>Page 3</w:t></w:r></w:fldSimple></w:p>'
+    )
+    third = text.add_section()
+    third.footer.is_linked_to_previous = False
+    third.footer._element.append(simple)
     second.header.is_linked_to_previous = False
     second.header.paragraphs[0].text = "Contract no 77"
     found = (await read("a.docx", written(text.save))).text

@@ -214,7 +214,7 @@ def test_a_conversation_in_a_shop(browser: Browser, tmp_path: Path):
         say(page, "hello")
         expect(log.locator("li.me")).to_have_count(5)
         expect(log.locator("li.me ~ li.crew").last).to_contain_text("done")
-        page.wait_for_function("window.told.filter(([kind]) => kind === 'done').length === 1")
+        page.wait_for_function("() => window.told.filter(([kind]) => kind === 'done').length === 1")
         assert [one[0] for one in page.evaluate("window.told")] == ["run", "done"]
         page.reload()
         # an older one in words alone; a decision is none of the person's

@@ -7,6 +7,7 @@ from agents.costs.prices import Prices
 from agents.costs.usage import Usage
 from crew.budgets.rules import COST_LIMITS, OF_REQUEST
 from crew.config.checks.references import unknown_name
+from crew.config.costs.budgets import window_of_model
 from crew.config.costs.others import named_models_of_helpers
 from crew.config.costs.prices import listed_name, prices_of
 from crew.config.crew_files import CrewFiles
@@ -124,15 +125,16 @@ def _check_model(
         yield document.problem(path, "budget-model", text, suggestion=near)
         return
     cheaper = choose(crew.models, other.model, None, None)
-    usual = crew.settings.max_context_window
-    window = cheaper.named.context_window or usual
+    window = window_of_model(crew, cheaper.named.context_window)
     for agent_id in budget.agents or crew.agents:
         agent = files.agents.get(agent_id)
         if agent is None:
             continue
         own = next(iter(models_of(agent, crew.models)))
-        if window < (own.named.context_window or usual):
+        wanted = window_of_model(crew, own.named.context_window)
+        if window < wanted:
             text = f"{other.model} has a smaller context_window than {own.name} of {agent_id}"
+            text = f"{text} ({window:,} tokens, not {wanted:,})"
             yield document.problem(path, "budget-model", text)
             return
         prices = prices_of(files, agent, cheaper), prices_of(files, agent, own)

@@ -26,10 +26,9 @@ def page_texts(document: Any, kind: str, read: Callable[[Any], str]) -> list[str
         read: returns the text of an element, as it is shown.
     """
     found: dict[str, None] = {}
-    has_even = document.settings.element.find(f"{W}evenAndOddHeaders") is not None
+    has_even = _is_on(document.settings.element.find(f"{W}evenAndOddHeaders"))
     for section in document.element.body.iter(f"{W}sectPr"):
-        title = section.find(f"{W}titlePg")
-        has_first = title is not None and title.get(f"{W}val", "1") not in OFF
+        has_first = _is_on(section.find(f"{W}titlePg"))
         for reference in section.findall(f"{W}{kind}Reference"):
             is_shown = {"first": has_first, "even": has_even}.get(reference.get(f"{W}type"), True)
             relation = document.part.rels.get(reference.get(f"{R}id"))
@@ -37,7 +36,17 @@ def page_texts(document: Any, kind: str, read: Callable[[Any], str]) -> list[str
                 continue
             root = parse_xml(relation.target_part.blob)
             text = " ".join(read(root).split())
-            counts = any(NUMBER in (one.text or "") for one in root.iter(f"{W}instrText"))
-            if sum(map(str.isalpha, text)) > (MAX_NUMBER_LETTERS if counts else 0):
+            if sum(map(str.isalpha, text)) > (MAX_NUMBER_LETTERS if _has_number(root) else 0):
                 found[text] = None
     return list(found)
+
+
+def _is_on(switch: Any) -> bool:
+    return switch is not None and switch.get(f"{W}val", "1") not in OFF
+
+
+def _has_number(root: Any) -> bool:
+    """Return whether the number of a page stands in it, by either form of a field."""
+    formulas = [one.text or "" for one in root.iter(f"{W}instrText")]
+    formulas += [one.get(f"{W}instr", "") for one in root.iter(f"{W}fldSimple")]
+    return any(NUMBER in one for one in formulas)

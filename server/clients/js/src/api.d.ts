@@ -700,7 +700,7 @@ export interface paths {
         };
         /**
          * What those came to that this process has played last.
-         * @description Needs the scope `admin`.
+         * @description Needs the scope `read`.
          */
         get: operations["get_api_crew_rehearsals"];
         put?: never;

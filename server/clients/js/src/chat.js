@@ -186,7 +186,7 @@ class View {
     for (const one of known.exchanges) {
       // the newest with all that its run has shown: why it failed and "try again", steps, sources
       const isWhole = one === known.exchanges.at(-1) || !ENDED.includes(one.status);
-      if (!isWhole || !(await this.openRun(one.run_id))) this.showExchange(one);
+      if (!isWhole || !(await this.openRun(one.run_id, one))) this.showExchange(one);
     }
   }
 
@@ -203,16 +203,39 @@ class View {
     if (status !== "completed") this.note(status === "failed" ? this.words.failed : this.words.stopped);
   }
 
-  // Shows a run from its beginning; false: it is there no more.
-  async openRun(id) {
+  // Shows a run from its beginning; false: it is there no more. Where its first events are not kept, it is shown
+  // as an exchange, if it is one.
+  async openRun(id, exchange) {
     const run = await this.crew.run(id, { signal: this.signal }).catch((error) => {
       if (error.status === 404) return null;
       throw error;
     });
     if (run === null || this.signal.aborted) return run !== null;
-    this.mine(run.query);
-    this.follow(id, 0, ENDED.includes(run.status)).catch((error) => this.fail(error));
+    if (!ENDED.includes(run.status)) {
+      this.mine(run.query);
+      this.follow(id).catch((error) => this.fail(error));
+    } else if (!(await this.replay(run))) this.showExchange(exchange ?? { ...run, parts: [], agent: run.agent_id ?? "" });
     return true;
+  }
+
+  // Shows what an ended run has shown; false, and nothing is shown: its first events are not kept.
+  async replay(run) {
+    this.run = run.run_id;
+    this.shown = null;
+    this.isPast = true;
+    for await (const event of this.crew.follow(run.run_id, { deltas: false, signal: this.signal })) {
+      if (!this.shown && event.type === "gap") return false;
+      if (!this.shown) {
+        this.mine(run.query);
+        this.shown = new Shown(this, run.run_id);
+      }
+      this.shown.take(event);
+      this.after = event.metadata.seq ?? this.after;
+    }
+    this.isPast = false;
+    this.tell();
+    this.rest();
+    return this.shown !== null;
   }
 
   // Sends words: a question, or the answer to what is asked.
@@ -264,10 +287,10 @@ class View {
   }
 
   // Shows a run until it ends; what waits for a person goes on with their answer.
-  async follow(run, after = 0, isPast = false) {
+  async follow(run, after = 0) {
     this.run = run;
     this.shown = after ? this.shown : new Shown(this, run);
-    this.isPast = isPast;
+    this.isPast = false;
     this.work();
     let last = after;
     for await (const event of this.crew.follow(run, { after, signal: this.signal })) {
