@@ -23,7 +23,7 @@ from crew.engine.members import (
 )
 from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
-from crew.engine.spending.bounds import budget_question, models_beside
+from crew.engine.spending.bounds import budget_question, models_offered
 from crew.engine.spending.budgets import RunBudgets
 from crew.engine.spending.paying import Paying
 from crew.engine.taint import Taint
@@ -209,7 +209,7 @@ class CrewExecutor:
         then = "end" if state.budget.ends else refusal.then
         if then == "pause":
             question = budget_question(
-                agent_id, refusal, models_beside(agent, refusal, self._budgets.budgets)
+                agent_id, refusal, models_offered(agent, refusal, self._budgets.budgets)
             )
             self._ends.pause(agent, question, None)
         elif then == "model":

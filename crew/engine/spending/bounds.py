@@ -51,7 +51,7 @@ def require_price(attempt: PaidAttempt, pots: Sequence[Pot]) -> None:
         )
 
 
-def models_beside(agent: Agent, refusal: BudgetRefusal, budgets: Sequence[Budget]) -> list[str]:
+def models_offered(agent: Agent, refusal: BudgetRefusal, budgets: Sequence[Budget]) -> list[str]:
     """Return the models that may answer in place of an agent's own where a budget has no room.
 
     Of a limit of calls those alone that it does not count: the call of any other is one, too.
