@@ -131,7 +131,9 @@ async def answer_to(
     """
     pause = await pause_at(request, run_id, seq)
     questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
-    said, first = SIGNS.sub(" ", text).strip().casefold(), questions[0]
+    # who asks back has agreed to nothing
+    said = text if "?" in text else SIGNS.sub(" ", text).strip().casefold()
+    first = questions[0]
     if not first.is_about_call or (first.words_left and said not in YES):
         # an agent that is to plan anew reads them
         return resume_with(request, run_id, answer_in_words(text, pause.seq, caller, deltas=deltas))

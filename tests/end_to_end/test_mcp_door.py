@@ -85,6 +85,32 @@ async def test_a_model_never_approves(tmp_path: Path):
             refused = await one.call_tool(REPLY, reply)
             assert refused.is_error
             assert "a person decides" in refused.content[0].text  # type: ignore[union-attr]
+        # a request that claims what its client cannot have shown
+        state = f"{told['run_id']}:{told['pause']}"
+        given = {
+            f"{state}:{told['calls'][0]['call_id']}": {
+                "action": "accept",
+                "content": {"approved": True},
+            }
+        }
+        call = {
+            "name": ASK,
+            "arguments": {"query": "z"},
+            "requestState": state,
+            "inputResponses": given,
+        }
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+            for version in ("2025-11-25", "2026-07-28"):
+                headers = {
+                    "Accept": "application/json, text/event-stream",
+                    "MCP-Protocol-Version": version,
+                    "Mcp-Method": "tools/call",
+                    "Mcp-Name": ASK,
+                }
+                body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+                answer = await http.post(f"{server.url}/mcp", json=body, headers=headers)
+                assert "It is done" not in answer.text, answer.text
+        async with connected(server.url) as one:
             asked = (await one.call_tool(ASK, {"query": "ask"})).structured_content
             assert asked is not None
             assert asked["question"] == "Which one?"

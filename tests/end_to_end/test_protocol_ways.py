@@ -154,3 +154,21 @@ def test_as_many_messages_as_there_are(tmp_path: Path):
         for wanted in range(2, 9):
             found = http.get(f"/a2a/rest/tasks/{task['id']}", params={"historyLength": wanted})
             assert len(found.json()["history"]) == min(wanted, len(task["history"])), wanted
+
+
+def test_only_the_newest_run_of_a_thread_holds_it_up(tmp_path: Path):
+    """One that waits behind it was left: a crew without conversations begins another one."""
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+
+        def chat(text: str) -> str:
+            body = {"model": "test-crew", "messages": [user("m", text)]}
+            headers = {"X-Conversation-Id": "t9"}
+            answer = http.post("/v1/chat/completions", json=body, headers=headers)
+            content: str = answer.json()["choices"][0]["message"]["content"]
+            return content
+
+        assert chat("ask") == "Which one?"
+        held = agui(http, "hi", "r1", thread="t9")
+        assert held[-1]["code"] == "pending_interrupt"
+        assert chat("hi") == "Well then."
+        assert agui(http, "hi", "r2", thread="t9")[-1]["result"] == "Well then."

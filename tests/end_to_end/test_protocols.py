@@ -155,7 +155,14 @@ def test_a_conversation_of_chat_completions(tmp_path: Path):
         asked, _ = say("ask me", "blue", "pay bob")
         assert "Waiting for a decision" in asked
         assert "pay(to='bob')" in asked
-        assert say("ask me", "blue", "pay bob", "OK")[0] == "It is done: paid bob"
+        # who asks back has agreed to nothing
+        assert "It is done" in say("ask me", "blue", "pay bob", "ok?")[0]
+        assert paid(tmp_path) == []
+        say("ask me", "blue", "pay bob", "ok?", "pay bob again")
+        assert (
+            say("ask me", "blue", "pay bob", "ok?", "pay bob again", "OK")[0]
+            == "It is done: paid bob"
+        )
         assert say("ask me", "pay bob", "OK", "hi") == ("Well then.", "messages before the last")
         assert paid(tmp_path) == ["bob"]
 

@@ -27,6 +27,8 @@ SILENT = frozenset({"context", "compacted", "agent_start"})
 LEFT_OUT = frozenset({"run_id", "seq"})
 # of an answer to a pause that decides something
 DECIDED = ("decision", "decisions")
+# of a pause: when it is over even without an answer
+UNTIL = ("answer_until",)
 
 
 class TaskFold:
@@ -147,8 +149,14 @@ class TaskFold:
         if data["reason"] == "paused" and self._pause is not None:
             questions = pause_calls(self.run_id, self._pause, text)
             said = say_question(text, questions)
-            asked = [one.document() | {"schema": one.schema} for one in questions]
-            pause = {"pause": self._pause.seq, "calls": asked}
+            # with all that the pause says: until when, what a call may touch, its hash
+            known = self._pause.metadata
+            stored = known.get("calls") or [{}]
+            asked = [
+                {**call, **one.document(), "schema": one.schema}
+                for one, call in zip(questions, stored, strict=False)
+            ]
+            pause = {"pause": self._pause.seq, "calls": asked, **_only(self._pause, UNTIL)}
             return [self._update(event, ASKS, {"text": said}, write_data(pause))]
         if status_of(data["reason"]) == "cancelled":
             return [self._update(event, CANCELED)]

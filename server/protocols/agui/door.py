@@ -106,9 +106,10 @@ async def _require_no_pause(request: Request, thread_id: str) -> None:
     if services.runs.crew.config.conversations is not None:
         # the conversation sees to it
         return
-    wanted = RunFilter("paused", caller_of(request).owner, source_name=thread_id)
-    for row in await services.runs.store.rows(wanted, 1):
-        raise ConversationAsks(row.run_id, row.asks or "an answer")
+    wanted = RunFilter(owner=caller_of(request).owner, source_name=thread_id)
+    for newest in await services.runs.store.rows(wanted, 1):
+        if newest.status == "paused":
+            raise ConversationAsks(newest.run_id, newest.asks or "an answer")
 
 
 async def follow_agent(request: Request) -> Response | EventStream:

@@ -122,7 +122,7 @@ class CrewCall:
             place = self.access.answer_place(given["run_id"])
             raise CallRefused(f"a person decides about this: {place}")
         words = answer_in_words(given["text"], given["pause"], self.access.caller, deltas=False)
-        return await self._wait(*await self.access.answer(given["run_id"], words))
+        return await self._wait(*await self.access.answer(given["run_id"], words), is_own=True)
 
     async def _go_on(
         self, state: str, responses: Mapping[str, Any]
@@ -133,10 +133,13 @@ class CrewCall:
         if not fold.questions or str(fold.questions[0].seq) != seq:
             # it was answered elsewhere meanwhile
             return fold.result()
+        if not self.elicits:
+            # no form was shown: what is said here is no person's
+            return fold.result()
         answer = answer_of_forms(fold.questions, responses, self.access.caller)
         if answer is None:
             return fold.result()
-        return await self._wait(*await self.access.answer(run_id, answer))
+        return await self._wait(*await self.access.answer(run_id, answer), is_own=True)
 
     async def _look(self, run_id: str) -> ResultFold:
         row, runs = await self.access.row(run_id), self.access.runs

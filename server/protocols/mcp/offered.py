@@ -13,7 +13,12 @@ QUERY: dict[str, Any] = {
     "type": "object",
     "properties": {
         "query": {"type": "string", "minLength": 1, "description": "What to ask the crew."},
-        "conversation_id": {**ID, "description": "Goes on with this conversation."},
+        "conversation_id": {
+            "type": "string",
+            # a crew without conversations keeps it as a label
+            "pattern": "^[A-Za-z0-9_.:-]{1,128}$",
+            "description": "Goes on with this conversation.",
+        },
     },
     "required": ["query"],
     "additionalProperties": False,

@@ -59,6 +59,10 @@ class ChatFold:
 
     def add(self, event: RunEvent) -> list[Frame]:
         """See Fold."""
+        if event.type == "agent_thinking":
+            # as it comes: a run keeps none of it
+            delta = {"reasoning_content": event.content}
+            return [Frame(None, self._chunk(delta))] if self.thinks else []
         if event.seq is None:
             piece = self.speech.answer_piece(event, self.live)
             return self._say(None, piece)

@@ -1,12 +1,17 @@
-"""What people read of answers that are typed, or end with a signal: words, and neither JSON nor signals."""
+"""What clients get of answers, thoughts and questions: words, and what goes with them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+from crew import load_crew
+from crew.journal.wire import RunEvent
+from server.protocols.a2a.fold import TaskFold
 from server.protocols.agui.fold import AguiFold
 from server.protocols.folds import speech_of
 from server.protocols.mcp.results import ResultFold
-from tests.support.crews import crew_of
+from server.protocols.openai.chat_fold import ChatFold
+from tests.support.crews import crew_of, write_crew
 from tests.support.logs_of_runs import log_of
 
 ROUTING: dict[str, Any] = {
@@ -33,3 +38,39 @@ async def test_typed_answers_and_bare_signals(tmp_path: Path):
     assert "I look into it." in steps
     assert not any(one == "[GO]" or "{" in str(one) for one in steps), steps
     assert mcp.text == "It is done."
+
+
+async def test_what_a_model_thinks(tmp_path: Path):
+    """Chat completions say it as it comes, unless nothing of what goes before the answer is wanted."""
+    log = await log_of(crew_of(tmp_path, {"c": {"is_terminal": True}}, [{"say": "It is done."}]))
+    thought = {
+        "type": "agent_thinking",
+        "agent": "C",
+        "content": "hm",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "metadata": {"run_id": log.row.run_id, "agent_id": "c", "group": None},
+    }
+    event = RunEvent.decode(None, json.dumps(thought))
+    for thinks in (True, False):
+        fold = ChatFold(log.row.run_id, "m", speech_of(log.crew), (), thinks=thinks)
+        fold.add(log.events[0])
+        found = [frame.document["choices"][0]["delta"] for frame in fold.add(event)]
+        assert found == ([{"reasoning_content": "hm"}] if thinks else [])
+
+
+async def test_the_question_of_a_task_has_all_of_its_pause(tmp_path: Path):
+    """Until when it waits, and the hash of the call that is decided."""
+    approval = {"deadline_seconds": 3600, "on_deadline": "refuse"}
+    tools = {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": approval}}
+    rules = [{"after": "pay", "say": "paid"}, {"calls": ["pay"]}]
+    folder = write_crew(tmp_path, {"c": {"is_terminal": True, "tools": ["pay"]}}, rules, tools)
+    (folder / "acts.py").write_text('def pay() -> str:\n    """Pay."""\n    return "ok"\n')
+    log = await log_of(load_crew(folder))
+    fold = TaskFold(log.row.run_id, "c1", "hi", speech_of(log.crew))
+    frames = [frame.document for event in log.events for frame in fold.add(event)]
+    asked = next(one for one in frames if "INPUT_REQUIRED" in json.dumps(one))
+    data = asked["statusUpdate"]["status"]["message"]["parts"][1]["data"]
+    stored = next(event.metadata for event in log.events if event.type == "pause")
+    assert data["answer_until"] == stored["answer_until"]
+    assert data["calls"][0]["hash"] == stored["calls"][0]["hash"]
+    assert data["calls"][0]["question"] == "approval"
