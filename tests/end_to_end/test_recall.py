@@ -117,9 +117,15 @@ def test_a_person_sees_and_changes_what_is_remembered(server: ServerProcess):
         assert rest["next"] is None
         found = call(http, "GET", "ann", "ann", q="MILK or text").json()["items"]
         assert found[0]["text"] == "likes milk"
-        for beside in ({"replaced": "1"}, {"after": new}):
-            refused = call(http, "GET", "ann", "ann", q="milk", **beside)
-            assert (refused.status_code, "leave it out, or q" in refused.text) == (400, True)
+        refused = call(http, "GET", "ann", "ann", q="milk", after=new)
+        assert (refused.status_code, "leave it out, or q" in refused.text) == (400, True)
+        for words, ids in (
+            ("milk", [new]),
+            ("teas", [item["id"]]),
+            ("tea or milk", [new, item["id"]]),
+        ):
+            both = call(http, "GET", "ann", "ann", q=words, replaced="1").json()["items"]
+            assert [one["id"] for one in both] == ids, words
         assert call(http, "POST", "ann", "ann", body={"text": "?!"}).status_code == 400
         assert call(http, "DELETE", "ann", "ann", f"/{new}").status_code == 204
         assert call(http, "DELETE", "ann", "ann", f"/{new}").status_code == 404

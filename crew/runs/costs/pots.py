@@ -181,7 +181,8 @@ def _pot_of_first_call(
     budget: Budget, payer: Payer, agent_id: str, now: datetime, crew: Crew
 ) -> Pot | None:
     """Return the pot that a run's first call is paid from; None: it is empty, or not known."""
-    if budget.then != "block" or budget.scope == "run" or budget.models:
+    if budget.then != "block" or budget.scope == "run" or budget.models or budget.is_lenient:
+        # an agent's own limits of a day end runs, as they always did
         return None
     value = payer.value(budget.scope, agent_id)
     if value is None or not budget.counts(agent_id, ""):

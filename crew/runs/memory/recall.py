@@ -20,6 +20,9 @@ from crew.memory.recall import (
 from crew.runs.errors import ItemRefused, RecallFull, UnknownConversation, UnknownItem
 from tools.clock import rfc3339
 
+# that a person looks through at once
+MAX_REPLACED = 1000
+
 
 class RecallMemory:
     """The items of a crew's users, in its store."""
@@ -50,13 +53,32 @@ class RecallMemory:
         return await self.store.recall.listed(owner, limit, after, replaced=replaced)
 
     async def searched(
-        self, user_id: str, conversation_id: str, query: str, limit: int
+        self,
+        user_id: str,
+        conversation_id: str,
+        query: str,
+        limit: int,
+        *,
+        replaced: bool = False,
     ) -> list[RecallItem]:
-        """Return the items that words find, best first; raises UnknownItem."""
+        """Return the items that words find, best first; raises UnknownItem.
+
+        `replaced`: behind them those, too, that another one has taken the place of, newest first.
+        """
         rule, owner = self._find(user_id, conversation_id)
         search = rule.search(owner, query, limit, self.store.now())
         emit = counting(self._crew(), self.store, user_id, conversation_id)
-        return await patient_finder(self._crew(), self.store, emit).items(search, query) or []
+        found = await patient_finder(self._crew(), self.store, emit).items(search, query) or []
+        if not replaced:
+            return found
+        known = await self.store.recall.listed(owner, MAX_REPLACED, "", replaced=True)
+        wanted = set(rule.words.query(query))
+        older = [
+            one
+            for one in known
+            if one.replaced_by and wanted & rule.words.terms(one.text)[0].keys()
+        ]
+        return [*found, *older][:limit]
 
     async def add(
         self,

@@ -14,8 +14,8 @@ def _in_order(context: typer.Context, folder: Path | None) -> Path | None:
     """Return the folder; ends the command where another argument is one, and this is none."""
     if folder is None or folder.is_dir():
         return folder
-    others = [one for one in context.params.values() if isinstance(one, str) and one]
-    if any(Path(one).is_dir() for one in others):
+    words = [one for one in context.params.values() if isinstance(one, str) and one]
+    if words and Path(words[0]).is_dir():
         command = context.command_path
         fail(f"there is no folder {folder}: DIR stands last; see `{command} --help`", Exit.USAGE)
     return folder

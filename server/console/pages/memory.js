@@ -23,8 +23,8 @@ export async function memoryPage({ signal, title, crew }) {
   let turn = 0; // what was asked before is not shown after what was asked later
 
   const page = (after = "") => {
-    const words = search.value ? { q: search.value } : { ...(replaced.checked && { replaced: 1 }), ...(after && { after }) };
-    return get(place(user.value, `/recall?${new URLSearchParams({ limit: LIMIT, ...words })}`), { signal });
+    const words = search.value ? { q: search.value } : { ...(after && { after }) };
+    return get(place(user.value, `/recall?${new URLSearchParams({ limit: LIMIT, ...words, ...(replaced.checked && { replaced: 1 }) })}`), { signal });
   };
 
   async function fill() {

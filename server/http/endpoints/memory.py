@@ -61,7 +61,7 @@ async def list_items(request: Request) -> Response:
     """Answer GET /api/crew/users/{user}/recall: what is remembered of a user, newest first.
 
     Takes `q` (words that find them: then the best come first, and there is no further page),
-    `replaced` (those, too, that others have taken the place of), `limit` (50), `after` (the `next`
+    `replaced` (those, too, that others have taken the place of; with `q` behind the rest), `limit` (50), `after` (the `next`
     of the page before) and `conversation_id`, where items belong to one.
     """
     recall = services_of(request).runs.memory.recall
@@ -69,11 +69,9 @@ async def list_items(request: Request) -> Response:
     place = named_user(request), given.get("conversation_id", "")
     limit, query = given["limit"], given.get("q")
     if query is not None:
-        beside = [name for name in ("replaced", "after") if given.get(name)]
-        if beside:
-            text = "words find what is remembered now, the best first: leave it out, or q"
-            raise bad_request([(name, text) for name in beside])
-        found = await recall.searched(*place, query, limit)
+        if given.get("after"):
+            raise bad_request([("after", "words find the best items: leave it out, or q")])
+        found = await recall.searched(*place, query, limit, replaced=given["replaced"])
         return JsonResponse({"items": [describe_item(one) for one in found], "next": None})
     after, replaced = given.get("after", ""), given["replaced"]
     found = await recall.listed(*place, limit + 1, after, replaced=replaced)
