@@ -13,9 +13,6 @@ from crew.budgets.room import LEAST_OUTPUT
 from crew.budgets.rules import Budget
 from crew.journal.store import RunStore
 
-# of a call of which nothing more is known
-SMALLEST = Estimate(1, 0, 0)
-
 
 async def know_lengths(store: RunStore, lengths: AnswerLengths, key: tuple[str, str, str]) -> None:
     """Read once how long answers were; raises StoreError.
@@ -52,4 +49,6 @@ def least_of_call(agent: Agent, text: str, budget: Budget, lengths: AnswerLength
         likely = lengths.likely((agent.id, *endpoint))
         output = min(LEAST_OUTPUT, output_tokens(budget.reserve, agent.max_tokens, likely))
         made.append(estimate(come_in, output, prices))
-    return min(made, key=lambda one: (one.nanos or 0, one.tokens), default=SMALLEST)
+    # of a model and its backup either may answer
+    output = min((one.output for one in made), default=0)
+    return Estimate(come_in, output, min((one.nanos or 0 for one in made), default=0))

@@ -61,8 +61,8 @@ async def list_items(request: Request) -> Response:
     """Answer GET /api/crew/users/{user}/recall: what is remembered of a user, newest first.
 
     Takes `q` (words that find them: then the best come first, and there is no further page),
-    `replaced` (those, too, that others have taken the place of; with `q` behind the rest), `limit` (50), `after` (the `next`
-    of the page before) and `conversation_id`, where items belong to one.
+    `replaced` (those, too, that others have taken the place of; with `q` behind the rest), `limit`
+    (50), `after` (the `next` of the page before) and `conversation_id`, where items belong to one.
     """
     recall = services_of(request).runs.memory.recall
     given = parse_parameters(request)

@@ -995,8 +995,8 @@ export interface paths {
         /**
          * What is remembered of a user, newest first.
          * @description Takes `q` (words that find them: then the best come first, and there is no further page),
-         *     `replaced` (those, too, that others have taken the place of; with `q` behind the rest), `limit` (50), `after` (the `next`
-         *     of the page before) and `conversation_id`, where items belong to one.
+         *     `replaced` (those, too, that others have taken the place of; with `q` behind the rest), `limit`
+         *     (50), `after` (the `next` of the page before) and `conversation_id`, where items belong to one.
          *
          *     Needs the scope `read`.
          */
