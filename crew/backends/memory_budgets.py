@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pydantic import TypeAdapter
-
 from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_logs import MemoryOutbox
 from crew.journal.records.rows import IdempotencyRecord, Notice, RunRow
@@ -16,9 +14,7 @@ from crew.journal.records.spent.budgets import (
     Reserved,
     Share,
 )
-from crew.journal.records.spent.costs import CallRow
-
-CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
+from crew.journal.records.spent.costs import CALL, CallRow
 
 
 class MemoryBudgets:
@@ -135,12 +131,13 @@ class MemoryBudgets:
     async def warn(self, key: PotKey, thousandths: int, notices: Sequence[Notice] = ()) -> bool:
         """See BudgetLog."""
         known = self._warned.get(key, 0)
-        is_known = known >= NO_ROOM if thousandths >= NO_ROOM else known % NO_ROOM >= thousandths
-        if key not in self._pots or is_known:
+        if thousandths < NO_ROOM:
+            is_news, after = known % NO_ROOM < thousandths, known - known % NO_ROOM + thousandths
+        else:
+            is_news, after = known < NO_ROOM, known + NO_ROOM
+        if key not in self._pots or not is_news:
             return False
-        is_full = known >= NO_ROOM or thousandths >= NO_ROOM
-        part = known if thousandths >= NO_ROOM else thousandths
-        self._warned[key] = part % NO_ROOM + (NO_ROOM if is_full else 0)
+        self._warned[key] = after
         self._outbox.insert(notices)
         return True
 

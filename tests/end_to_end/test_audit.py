@@ -54,14 +54,30 @@ def test_what_is_done_and_refused(tmp_path: Path):
         ("cancel", "shop", ""),
         ("refused", "reader", f"POST {run}/cancel needs run"),
         ("reload", "admin", revision),
-        ("wrong_token", "", "GET /api/crew"),
-        ("wrong_token", "", f"GET {run}/events"),
+        ("wrong_token", "", ""),
+        ("wrong_token", "", ""),
     ]
     assert len(revision) == 16
     answered = audit(folder, "--run", run_id, "--action", "answer")
     assert [one["request_id"] for one in answered] == ["mine"]
     assert {one["address"] for one in entries} == {"127.0.0.1"}
     assert len(audit(folder, "--limit", "2")) == 2
+
+
+def test_a_refusal_names_no_user_and_no_document(tmp_path: Path):
+    """An erasure of the person would not find these entries."""
+    folder = crew(tmp_path)
+    paths = ("users/ann", "users/ann%2Fsmith/export", "documents/notes/ann.txt")
+    with serving(folder, CREW_API_TOKENS=",".join(ENTRIES)) as server, client(server) as http:
+        for path in paths:
+            wanted = f"/api/crew/{path}"
+            assert http.delete(wanted, headers=as_("reader")).status_code in {403, 405}
+            assert http.get(wanted, headers={"Authorization": "Bearer no"}).status_code == 401
+        until(lambda: len(audit(folder, "--action", "wrong_token")) == len(paths))
+    entries = audit(folder)
+    refused = {one["detail"].split(" needs ")[0] for one in entries if one["detail"]}
+    assert refused == {"DELETE /api/crew/users/…", "DELETE /api/crew/documents/notes/…"}
+    assert not [one for one in entries if "ann" in json.dumps(one)]
 
 
 def test_a_start_that_was_made_before_is_not_told_twice(tmp_path: Path):

@@ -3,16 +3,13 @@
 import asyncio
 from dataclasses import replace
 
-from pydantic import TypeAdapter
-
 from crew.backends.conformance.costs import sample_call
 from crew.backends.conformance.samples import DAY, begin_run, sample_records
 from crew.journal.records.rows import IdempotencyRecord, Notice, Write
 from crew.journal.records.spent.budgets import NO_ROOM, PotKey, PotState, Reservation, Share
-from crew.journal.records.spent.costs import CallRow, CostQuery
+from crew.journal.records.spent.costs import CALL, CostQuery
 from crew.journal.store import RunStore
 
-CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 TODAY, EVER = PotKey("today", "", DAY.format(1)), PotKey("ever", "ann", "")
 
 

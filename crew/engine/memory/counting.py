@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from pydantic import TypeAdapter
-
 from agents.model import EmitModelEvent, ModelEvent, RequestEnded
 from crew.budgets.rules import Budget, Payer, pots_of
 from crew.config.costs.prices import EMBEDDINGS
@@ -15,7 +13,7 @@ from crew.engine.spending.bounds import bound_of_request
 from crew.engine.spending.paying import call_row
 from crew.journal.errors import StoreError
 from crew.journal.records.spent.budgets import Reservation, Share
-from crew.journal.records.spent.costs import CallRow
+from crew.journal.records.spent.costs import CALL, CallRow
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
@@ -25,7 +23,6 @@ log = logging.getLogger(__name__)
 RECORD_SECONDS = 1.0
 # a call of which the row is not kept counts by itself after that
 LOST_SECONDS = 60.0
-CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 
 
 def counting(

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from pydantic import TypeAdapter
-
 from agents.costs.prices import nanos_of
 from agents.costs.refusal import BudgetRefusal
 from agents.endpoint import ProviderConfig
@@ -39,12 +37,11 @@ from crew.journal.errors import StoreError
 from crew.journal.questions import BudgetQuestion
 from crew.journal.records.rows import RunRow
 from crew.journal.records.spent.budgets import PotState, Reservation, Share
-from crew.journal.records.spent.costs import CallRow
+from crew.journal.records.spent.costs import CALL
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
-CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 OpenCall = tuple[str, Sequence[Pot], Sequence[Share], Sequence[PotState]]
 # between two looks at a pot in which others have reserved
 LOOK_SECONDS = 0.1

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 
 from starlette.requests import HTTPConnection
 
@@ -15,6 +16,8 @@ from tools.clock import rfc3339
 log = logging.getLogger(__name__)
 # of a path, in an entry
 MAX_PATH = 200
+# a user or a document, and the rest of the path, as a name may hold a slash
+NAMES = re.compile(r"(/users/|/documents/[^/]+/).+")
 
 
 def address_of(request: HTTPConnection) -> str:
@@ -23,8 +26,9 @@ def address_of(request: HTTPConnection) -> str:
 
 
 def operation_of(request: HTTPConnection) -> str:
-    """Return what a request wants: its method and path."""
-    return f"{request.scope.get('method', '')} {request.url.path[:MAX_PATH]}"
+    """Return what a request wants: its method and path, without names that outlive an erasure."""
+    path = NAMES.sub(r"\1…", request.url.path)
+    return f"{request.scope.get('method', '')} {path[:MAX_PATH]}"
 
 
 class Auditor:

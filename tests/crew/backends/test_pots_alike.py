@@ -10,7 +10,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from crew import MemoryStore, SqliteStore
 from crew.backends.conformance.costs import sample_call
@@ -19,11 +18,10 @@ from crew.backends.postgres.schema import prepare
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
 from crew.journal.records.spent.budgets import PotKey, PotState, Reservation, Share
-from crew.journal.records.spent.costs import CallRow
+from crew.journal.records.spent.costs import CALL, CallRow
 from crew.journal.store import RunStore
 from tests.support.postgres import Postgres, needs_postgres
 
-CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 # round amounts: pots are often just full
 LIMITS = {"a": (500, None, None), "b": (None, 50, None), "c": (None, None, 2)}
 NUMBERS = st.integers(0, 11)

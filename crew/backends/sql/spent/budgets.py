@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from itertools import chain
 
-from pydantic import TypeAdapter
-
 from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.spent.costs import insert_calls
 from crew.backends.sql.statements import insert, sql
@@ -19,9 +17,8 @@ from crew.journal.records.spent.budgets import (
     Reserved,
     Share,
 )
-from crew.journal.records.spent.costs import CallRow
+from crew.journal.records.spent.costs import CALL
 
-CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 STATE = (
     "budget, value, period, resets_at, nanos, tokens, calls, held_nanos, held_tokens, held_calls, "
     "more_nanos, more_tokens"

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, cast, get_args
 
+from pydantic import TypeAdapter
+
 # by what sums are grouped; token: the owner, which is a token's name
 CostKey = Literal[
     "day", "agent", "provider", "model", "user", "token", "run", "conversation", "hour"
@@ -57,6 +59,10 @@ class CallRow:
     estimated: int
     # its process has ended before it: it is counted as it was estimated
     lost: int
+
+
+# a row as JSON, by which a call counts whose process ends before it does
+CALL: TypeAdapter[CallRow] = TypeAdapter(CallRow)
 
 
 # among so many calls the answers of an agent are looked for

@@ -57,16 +57,19 @@ async def show_hooks(request: Request) -> Response:
 
 def _refused(refusals: Iterable[AuditEntry], name: str) -> list[dict[str, Any]]:
     """Return the newest posts that a hook has refused, and why."""
-    # by the hook itself, for the scopes of its token, and for a token that is none
-    start, place = hook_refusal(name, ""), f"POST {API}/hooks/{name}"
-    whys = {
-        one: one.detail.removeprefix(start)
-        if one.detail.startswith(start)
-        else f"the token{one.detail.removeprefix(place) or ' is none of the server'}"
-        for one in refusals
-        if one.detail.startswith(start) or one.detail.split(" needs ")[0] == place
-    }
-    return [{"at": one.at, "why": why} for one, why in islice(whys.items(), RECENT)]
+    whys = ((one.at, _why(one.detail, name)) for one in refusals)
+    own = ({"at": at, "why": why} for at, why in whys if why)
+    return list(islice(own, RECENT))
+
+
+def _why(detail: str, name: str) -> str:
+    """Return why a hook has refused a post, by an entry's detail; "" for another's."""
+    by_hook, post = hook_refusal(name, ""), f"POST {API}/hooks/{name}"
+    if detail.startswith(by_hook):
+        return detail.removeprefix(by_hook)
+    if detail == post:
+        return "the token is none of the server"
+    return f"the token{detail.removeprefix(post)}" if detail.startswith(f"{post} needs ") else ""
 
 
 async def show_channels(request: Request) -> Response:
