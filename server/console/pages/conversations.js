@@ -120,11 +120,16 @@ class ConversationPage {
     const { waiting = null } = one?.status === "paused" ? await get(`/runs/${one.run_id}`, { signal: this.signal }) : {};
     this.shownOpen = state;
     const cards = waiting ? [element("li", {}, askingCard(one.run_id, waiting, () => this.fill()).node)] : [];
-    // who uses the keyboard goes on with the next question, or with the next query
-    const held = this.open.contains(document.activeElement);
-    this.open.replaceChildren(...(one ? exchange(one, this.place) : []), ...cards);
-    this.ask.hidden = cards.length > 0;
-    if (held) (cards[0] ?? this.ask).querySelector("textarea, button")?.focus();
+    this.drawOpen([...(one ? exchange(one, this.place) : []), ...cards], cards[0]);
+  }
+
+  // who uses the keyboard goes on with the next question (`card`), or with the next query
+  drawOpen(items, card) {
+    const left = card ? [this.open, this.ask] : [this.open];
+    const held = left.some((one) => one.contains(document.activeElement));
+    this.open.replaceChildren(...items);
+    this.ask.hidden = card !== undefined;
+    if (held) (card ?? this.ask).querySelector("textarea, button")?.focus();
   }
 
   // what is under way, as it comes; what it comes to is looked at when it pauses or ends
@@ -135,8 +140,7 @@ class ConversationPage {
     const place = { ...this.place, asker: t("You") };
     const talk = new Talk(one.run_id, one.query, place, () => this.fill(), () => this.go(`/runs/${one.run_id}`));
     this.talk = talk;
-    this.open.replaceChildren(element("li", {}, talk.node));
-    this.ask.hidden = false;
+    this.drawOpen([element("li", {}, talk.node)]);
     // what cannot be followed now is tried again at a later look
     const wait = () => new Promise((done) => setTimeout(done, 5 * LOOK_MILLIS));
     this.follow(talk).catch(wait).finally(() => {

@@ -89,6 +89,29 @@ def test_a_new_one_and_a_paused_one(browser: Browser, tmp_path: Path):
         expect(page.get_by_text("Paid. [END]", exact=True)).to_be_visible()
 
 
+def test_the_keyboard_goes_on_with_what_comes_next(browser: Browser, tmp_path: Path):
+    """With the question in place of the field that is hidden, and behind an answer with the next query."""
+    routing = {
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+        "signals": {"a": [{"signal": "[END]"}]},
+    }
+    rules = [
+        {"hears": "blue", "say": "Never said. [END]", "delay_seconds": 600},
+        {"say": "Which colour?"},
+    ]
+    folder = write_crew(tmp_path, {"a": {}}, rules, routing=routing, conversations={})
+    with serving(folder) as server, opened_page(browser) as page:
+        page.goto(f"{server.url}/conversations")
+        page.get_by_role("button", name="New conversation").click()
+        page.get_by_label("Ask the crew").fill("paint it")
+        page.get_by_label("Ask the crew").press("Enter")
+        expect(page.get_by_label("Your answer")).to_be_focused()
+        page.keyboard.type("blue")
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Now").get_by_text("is thinking")).to_be_visible()
+        expect(page.get_by_label("Ask the crew")).to_be_focused()
+
+
 def test_an_exchange_is_shown_while_it_is_at_work(browser: Browser, tmp_path: Path):
     """What was said so far, and how it ended where it was ended."""
     routing = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}}
