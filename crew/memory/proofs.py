@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
+from crew.memory.function_words import BY_LANGUAGE
 from tools.text.scripts import FORMAT, UNSPACED
 
 # of a quote, unless it is the whole text: so many words, or so many letters
@@ -39,6 +40,8 @@ MARKS = re.compile(
     r"|\*\*|__|(?<=\s)\|(?=\s)|^\||\|$|[^\S\n]?\[\d{1,3}\](?!\w)",
     re.MULTILINE,
 )
+# with its apostrophe, as in l'
+WORD = re.compile(r"\w+'?")
 NUMBERED = re.compile(r"[^\S\n]{0,20}(\d{1,3})[.)][^\S\n]+", re.ASCII)
 # may be left out at the end of a whole text
 END_SIGNS = " .!\u3002\uff01\u2026"
@@ -100,7 +103,7 @@ class OwnWords:
 
         It stands in one of the texts, from word to word, and in no passage of it that was pasted.
         Form, case and white space aside. It has at least 3 words or 12 letters (4 characters of a
-        script without spaces), or is the whole text.
+        script without spaces), which are not all `of the` or `it is a`; or it is the whole text.
         """
         wanted = _plain(quote)
         if not wanted:
@@ -112,8 +115,10 @@ class OwnWords:
             if whole
         ):
             return True
-        return _is_long(wanted) and any(
-            _stands_in(wanted, part) for _, parts in self._texts for part in parts
+        return (
+            _is_long(wanted)
+            and not _is_empty(wanted)
+            and any(_stands_in(wanted, part) for _, parts in self._texts for part in parts)
         )
 
 
@@ -183,6 +188,12 @@ def _is_long(text: str) -> bool:
     words = sum(any(map(str.isalnum, word)) for word in text.split())
     letters = sum(map(str.isalpha, text))
     return unspaced >= LEAST_CHARACTERS or words >= LEAST_WORDS or letters >= LEAST_LETTERS
+
+
+def _is_empty(text: str) -> bool:
+    """Return whether all words of a text say nothing by themselves, in one language."""
+    words = set(WORD.findall(text))
+    return any(words <= known for known in BY_LANGUAGE.values())
 
 
 def _stands_in(wanted: str, text: str) -> bool:

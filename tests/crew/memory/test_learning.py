@@ -58,7 +58,7 @@ async def test_what_a_person_says_is_learned_once(tmp_path: Path, stored: bool):
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "one letter": (taught("x", "I"), "quote"),
-    "stop words": (taught("x", "I of"), "quote"),
+    "stop words": (taught("x", "of it and some"), "quote"),
     "white space": (taught("x", "  "), "quote"),
     "nothing": (taught("x", ""), "quote"),
     "10,000 characters": (taught("x", "I own FPT " * 1000), "quote"),
@@ -83,7 +83,7 @@ async def test_what_is_not_proven_is_not_learned(tmp_path: Path, item: Any, reas
     good = taught("is a person", "and a person, too", 2)
     one = learning(tmp_path, lesson(item, good))
     async with one.runs:
-        await one.say("I own FPT and some shares", "and a person, too")
+        await one.say("I own FPT and some shares of it and some others", "and a person, too")
         await one.learn()
         assert await one.texts() == ["is a person"]
         assert one.refused == {reason: 1}

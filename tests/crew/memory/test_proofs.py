@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crew.memory.proofs import PASTED, OwnWords, PastedTexts, may_be_pasted
 
 SENTENCE = "Hello, I own 12 shares of FPT\n and I have paid by card."
-WORDS = st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=3, max_size=12)
+WORDS = st.lists(st.text("bcdfgh", min_size=1, max_size=6), min_size=3, max_size=12)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,15 @@ WORDS = st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=3, max_size
         ("I", [SENTENCE], False),
         (" ", [SENTENCE, " "], False),
         (", .", ["x , . y"], False),
+        # words of one language that say nothing by themselves; with another word, or alone, they may
+        ("it is the", ["Well, it is the FPT share"], False),
+        ("without between", ["without between, and more"], False),
+        ("tôi là của các", ["ừ tôi là của các anh"], False),
+        ("c'est l'un des", ["alors c'est l'un des miens"], True),
+        ("qu'il est dans l'", ["je crois qu'il est dans l'eau"], False),
+        ("it is FPT", ["Well, it is FPT"], True),
+        ("I am in", ["I am in"], True),
+        ("die man in", ["plants die man in the mail"], True),
         # never said, or by another one
         ("I own 13 shares", [SENTENCE], False),
         ("I own 12 shares", [], False),
