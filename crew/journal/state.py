@@ -289,6 +289,8 @@ class RunState:
         self.status, self.segment = "running", (self.seq, event.traceparent)
         self.retried_at_seconds = self.active_seconds
         if event.forked_from:
+            # what is copied was paid for by the other run
+            self.usage = NO_USAGE
             self._forget_decisions()
         if self.question is not None and (self.expired or event.forked_from):
             # no decision came in time, or not for this run: the question is repeated

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from pydantic_core import from_json
 
+from agents.costs.usage import NO_USAGE
 from agents.events import AgentResponded
 from crew.engine.endings import ended_row
+from crew.engine.spending.first_calls import NextCall
 from crew.journal.events import (
     InConversation,
     RunDone,
@@ -24,6 +26,7 @@ from crew.journal.records.rows import PAGE, IdempotencyRecord, KeyTaken, Record,
 from crew.journal.replay import apply_records, read_event
 from crew.journal.state import RunState
 from crew.journal.wire import record_of_run, to_run_event
+from crew.runs.costs.pots import require_room
 from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken
 from crew.runs.factory import RunFactory
 from crew.runs.request import RunRequest
@@ -86,7 +89,7 @@ class RunForker:
             await self.factory.revisions.keep_current()
             crew = self.factory.revisions.current
             begun = replace(begun, revision=crew.revision, provider=crew.provider)
-        copied = await self._copied_row(begun.resumed(asked.request_id), records, run_id)
+        copied = await self._copied_row(begun.resumed(asked.request_id), records, run_id, asked)
         copies = [record_of_run(record, begun.run_id) for record in records]
         beginning = self._begin(Write(begun.run_id, copies, copied), run_id, asked)
         # what is copied goes on, even if the caller goes away meanwhile
@@ -149,7 +152,9 @@ class RunForker:
                 raise NotForkable(f"{text}: more than {MAX_COPIED_BYTES >> 20} MiB")
         return found
 
-    async def _copied_row(self, begun: RunRow, records: list[Record], run_id: str) -> RunRow:
+    async def _copied_row(
+        self, begun: RunRow, records: list[Record], run_id: str, asked: RunRequest
+    ) -> RunRow:
         """Return the row of the copy until it goes on.
 
         If this process ends before, it can be retried.
@@ -164,12 +169,14 @@ class RunForker:
             if state.main.agent_id not in (*crew.agents, *crew.routing.groups):
                 text = f"these files have no {state.main.agent_id}, which is at work"
                 raise NotForkable(f"{text} at event {len(records)} of run {run_id}")
+            await require_room(self.store, crew, begun, NextCall.of(state, crew), asked.key)
         finally:
             self.factory.revisions.release(crew)
         text = f"it was copied from event {len(records)} of run {run_id}, and has not gone on"
         size = sum(one.size for one in records)
         row = ended_row(begun, state, "internal", None, text, None, begun.started_at, size)
-        return replace(row, status="failed")
+        # what is copied was paid for by the other run
+        return replace(row, status="failed", usage=NO_USAGE)
 
 
 def _open_end(records: list[Record], run_id: str) -> list[Record]:

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 from typing import assert_never
 
+from crew.crew import Crew
 from crew.engine.masking import masked_answer, masked_query
+from crew.engine.spending.first_calls import NextCall
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import (
     NO_CONVERSATION,
@@ -116,13 +118,14 @@ class RunStarter:
             source=asked.source.kind,
             source_name=asked.source.name,
         )
+        first = query.agent_id or crew.entry_point
+        call = NextCall(first, query.text, query.model)
         try:
-            await require_room(self.store, crew, row, query, asked.key)
+            await require_room(self.store, crew, row, call, asked.key)
         except BaseException:
             # also where the request is cancelled meanwhile
             self.revisions.release(crew)
             raise
-        first = query.agent_id or crew.entry_point
         begun = crew.name, first, crew.name_of(first), asked.request_id, query, conversation
         event = RunStarted(*begun, asked.traceparent)
         state = RunState(row.run_id, crew.tool_limits)
@@ -182,6 +185,8 @@ class RunStarter:
             if not forked_from:
                 await self.room.check(row.owner, None)
             crew, state = await self.factory.load(opened)
+            if not forked_from:
+                await self._require_room(crew, state, row)
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
             of = state.conversation
@@ -195,6 +200,14 @@ class RunStarter:
             state.apply(event)
             await self.play(run)
             return run
+
+    async def _require_room(self, crew: Crew, state: RunState, row: RunRow) -> None:
+        """Refuse to go on with a run that would fail at once; raises BudgetSpent, StoreError."""
+        try:
+            await require_room(self.store, crew, row, NextCall.of(state, crew), None)
+        except BaseException:
+            self.revisions.release(crew)
+            raise
 
     def _again(self, row: RunRow) -> ExchangeStart | None:
         """Return a failed run goes on as the exchange that it was, if no other one came since."""

@@ -186,7 +186,12 @@ OPERATIONS = (
         f"{RUN}/cancel", "run", runs.cancel_run, 202, answers.AddressAnswer, (404, 409, *BODY, 503)
     ),
     post_operation(
-        f"{RUN}/retry", "run", runs.retry_run, 202, answers.AddressAnswer, (404, 409, *BODY, 503)
+        f"{RUN}/retry",
+        "run",
+        runs.retry_run,
+        202,
+        answers.AddressAnswer,
+        (402, 404, 409, *BODY, 503),
     ),
     post_operation(
         f"{RUN}/fork",

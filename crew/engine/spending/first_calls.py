@@ -1,4 +1,6 @@
-"""What the first call of a run takes at least, before the run begins."""
+"""What the next call of a run takes at least, before the run begins or goes on."""
+
+from dataclasses import dataclass
 
 from agents.agent import Agent
 from crew.budgets.estimates import (
@@ -11,7 +13,32 @@ from crew.budgets.estimates import (
 )
 from crew.budgets.room import LEAST_OUTPUT
 from crew.budgets.rules import Budget
+from crew.crew import Crew
+from crew.journal.records.spent.budgets import NO_BUDGET
+from crew.journal.state import RunState
 from crew.journal.store import RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class NextCall:
+    """The call of a model that a run begins or goes on with."""
+
+    agent_id: str
+    # the question of the run
+    text: str
+    # in place of the agent's own; "" for none
+    model: str = ""
+
+    @classmethod
+    def of(cls, state: RunState, crew: Crew) -> "NextCall | None":
+        """Return it for a run that goes on; None: another step comes first, or others work."""
+        main = state.main
+        is_other = main.agent_id not in crew.agents or state.plan is not None or state.expired
+        if is_other or main.calls or main.invalid or main.answer is not None:
+            return None
+        if state.budget != NO_BUDGET:
+            return None
+        return cls(main.agent_id, state.query.text, state.query.model)
 
 
 async def know_lengths(store: RunStore, lengths: AnswerLengths, key: tuple[str, str, str]) -> None:

@@ -13,10 +13,10 @@ from crew.budgets.periods import period_of
 from crew.budgets.room import full_pots, share_of, with_limits
 from crew.budgets.rules import Budget, Payer, Pot, Reserve
 from crew.crew import Crew
-from crew.engine.spending.first_calls import know_lengths, least_of_call
+from crew.engine.spending.first_calls import NextCall, know_lengths, least_of_call
 from crew.engine.spending.warnings import notify_full
 from crew.journal.errors import StoreError
-from crew.journal.query import IdempotencyKey, Query
+from crew.journal.query import IdempotencyKey
 from crew.journal.records.rows import RunRow
 from crew.journal.records.spent.budgets import PotKey, PotState, Share
 from crew.journal.store import RunStore
@@ -126,15 +126,15 @@ def _passed(start: str, end: str, now: datetime) -> float | None:
 
 
 async def require_room(
-    store: RunStore, crew: Crew, row: RunRow, query: Query, key: IdempotencyKey | None
+    store: RunStore, crew: Crew, row: RunRow, call: NextCall | None, key: IdempotencyKey | None
 ) -> None:
-    """Refuse a run that would fail at once: a budget that blocks has no room for its first call.
+    """Refuse a run that would fail at once: a budget that blocks has no room for its next call.
 
     Args:
         store: has the pots.
         crew: has the budgets.
         row: of the run.
-        query: of it.
+        call: the next one; None: nothing is refused.
         key: of the request; one that has started a run is not refused as another one.
 
     Raises:
@@ -143,19 +143,20 @@ async def require_room(
         KeyReused: another request has the key.
         StoreError: the store failed.
     """
-    first = query.agent_id or crew.entry_point
-    agent = crew.agents[first].with_model(query.model)
+    if call is None:
+        return
+    agent = crew.agents[call.agent_id].with_model(call.model)
     if agent.kept is not None:
         # the answer may be there already, and costs nothing then
         return
     known: dict[Reserve, Estimate] = {}
     for budget in crew.budgets:
-        pot = _pot_of_first_call(budget, Payer.of(row), first, store.now(), crew)
+        pot = _pot_of_next_call(budget, Payer.of(row), agent.id, store.now(), crew)
         state = await store.budgets.pot(pot.key) if pot is not None else None
         if pot is None or state is None:
             continue
         if budget.reserve not in known:
-            known[budget.reserve] = await _least(store, crew, budget, agent, query)
+            known[budget.reserve] = await _least(store, crew, budget, agent, call.text)
         full = full_pots([pot], [share_of(pot, known[budget.reserve])], [state])
         if not full or full[0].is_held:
             continue
@@ -167,20 +168,18 @@ async def require_room(
         raise BudgetSpent(full[0].text, pot.resets_at)
 
 
-async def _least(
-    store: RunStore, crew: Crew, budget: Budget, agent: Agent, query: Query
-) -> Estimate:
+async def _least(store: RunStore, crew: Crew, budget: Budget, agent: Agent, text: str) -> Estimate:
     lengths = crew.recipe.answer_lengths
     if budget.reserve != "worst":
         for endpoint in agent.model.endpoints:
             await know_lengths(store, lengths, (agent.id, *endpoint))
-    return least_of_call(agent, query.text, budget, lengths)
+    return least_of_call(agent, text, budget, lengths)
 
 
-def _pot_of_first_call(
+def _pot_of_next_call(
     budget: Budget, payer: Payer, agent_id: str, now: datetime, crew: Crew
 ) -> Pot | None:
-    """Return the pot that a run's first call is paid from; None: it is empty, or not known."""
+    """Return the pot that a run's next call is paid from; None: it is empty, or not known."""
     if budget.then != "block" or budget.scope == "run" or budget.models or budget.is_lenient:
         # an agent's own limits of a day end runs, as they always did
         return None

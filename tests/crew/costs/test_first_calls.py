@@ -8,6 +8,7 @@ import pytest
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.journal.query import IdempotencyKey
 from crew.runs.errors import AlreadyStarted, BudgetSpent
+from crew.runs.forks import ForkPoint
 from tests.crew.costs.test_budgets import WRITER, crew_with, runs_of
 
 
@@ -78,3 +79,24 @@ async def test_a_start_that_is_repeated_is_no_new_one(tmp_path: Path):
         assert again.value.record.run_id == run.id
         with pytest.raises(BudgetSpent):
             await runs.start(Query("hello"), key=IdempotencyKey("other", "same"))
+
+
+async def test_a_run_that_would_go_on_only_to_fail_is_left_as_it_was(tmp_path: Path):
+    """By a retry or a fork, whose next call has no room; one that does not call a model has."""
+    rules: list[dict[str, Any]] = [
+        {"hears": "boom", "fail": "refused"},
+        {"say": "one two three four five six seven eight nine ten"},
+    ]
+    crew = load_crew(crew_with(tmp_path, {"tokens": 60}, rules=rules))
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        failed = await runs.start(Query("boom"))
+        assert (await failed.outcome()).reason == "model"
+        done = await runs.start(Query("hello"))
+        assert (await done.outcome()).status == "completed"
+        for going_on in (runs.retry(failed.id), runs.fork(done.id, 1), runs.fork(done.id, 2)):
+            with pytest.raises(BudgetSpent, match="of 60 tokens used, the call may need"):
+                await going_on
+        assert (await runs.row(failed.id)).reason == "model"
+        assert len(await runs.store.rows(limit=9)) == 2
+        copy = await runs.fork(done.id, ForkPoint(3, says="eleven"))
+        assert (await copy.outcome()).answer == "eleven"

@@ -82,6 +82,23 @@ async def seqs(runs: Runs, run_id: str) -> dict[str, int]:
     return {one.type: one.seq or 0 async for one in runs.stored(run_id)}
 
 
+async def test_what_is_copied_was_paid_for_by_the_other_run(tmp_path: Path):
+    """Also in the row of a copy that has not gone on yet, and in the totals of both."""
+    async with Runs(load_crew(folder_of(tmp_path)), MemoryStore()) as runs:
+        first = (await runs.start(Query("go"))).id
+        assert "Denied" in await answered(runs, (await runs.outcome(first)).run_id, "deny")
+        pause = (await seqs(runs, first))["pause"]
+        forked = (await runs.fork(first, pause + 1)).id
+        await runs.outcome(forked)
+        assert (await runs.row(forked)).usage.total_tokens == 0
+        assert await answered(runs, forked, "approve") == "paid bob"
+        events = [one async for one in runs.stored(forked)]
+        (done,) = [one for one in events if one.type == "done" and one.metadata["seq"] > pause + 3]
+        own = [one for one in events if one.type == "agent_response"][-1]
+        assert done.metadata["usage"]["total_tokens"] == own.metadata["usage"]["total_tokens"] > 0
+        assert (await runs.row(forked)).usage.total_tokens == own.metadata["usage"]["total_tokens"]
+
+
 async def test_it_is_answered_otherwise(tmp_path: Path):
     """From a pause: the other run waits again, and each goes its own way, in another process too."""
     folder = folder_of(tmp_path)
