@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from crew.journal.query import SourceKind
-from crew.journal.records.listing import TIME, beginning_of
+from crew.journal.records.listing import TIME, Waiting, beginning_of
 from tools.clock import rfc3339
 from tools.text.lengths import length_of
 
@@ -43,6 +43,10 @@ OfUser = Annotated[
 Tool = Annotated[
     str | None,
     typer.Option("--tool", metavar="NAME", help="It has called it.", show_default=False),
+]
+WaitsFor = Annotated[
+    Waiting | None,
+    typer.Option("--waiting", help="It is paused, and waits for this.", show_default=False),
 ]
 CostOver = Annotated[
     float | None,

@@ -98,7 +98,16 @@ def test_totals_and_filters(folder: Path):
         by_id = http.get("/api/crew/runs", params={"prefix": run_id[:20]}).json()["runs"]
         assert run_id in [one["run_id"] for one in by_id]
         assert http.get("/api/crew/runs", params={"cost_over": "0.01"}).json()["runs"] == []
-        for wrong in ({"cost_over": "much"}, {"totals": "yes"}, {"colour": "red"}):
+        waits = http.get("/api/crew/runs", params={"waiting": "words", "totals": 1}).json()
+        assert [one["status"] for one in waits["runs"]] == ["paused"]
+        assert waits["totals"]["count"] == 1
+        assert http.get("/api/crew/runs", params={"waiting": "decision"}).json()["runs"] == []
+        for wrong in (
+            {"cost_over": "much"},
+            {"totals": "yes"},
+            {"colour": "red"},
+            {"waiting": "x"},
+        ):
             assert http.get("/api/crew/runs", params=wrong).status_code == 400
 
 
@@ -171,7 +180,9 @@ def test_runs_that_match_are_cancelled(folder: Path):
             }
             refused = ann.post(address, json={"filter": {}, "expect": 3})
             assert (refused.status_code, refused.json()["count"]) == (409, 2)
-            done = ann.post(address, json={"filter": {"text": "WAIT"}, "expect": 2})
+            done = ann.post(
+                address, json={"filter": {"text": "WAIT", "waiting": "words"}, "expect": 2}
+            )
             assert done.json() == {"count": 2, "cancelled": 2}
             states = {
                 one["run_id"]: one["status"] for one in ann.get("/api/crew/runs").json()["runs"]

@@ -10,7 +10,7 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.records.listing import RunFilter
+from crew.journal.records.listing import RunFilter, Waiting
 from crew.journal.records.rows import Appended, Record, Write
 from crew.journal.store import RunStore
 
@@ -40,6 +40,17 @@ async def runs_are_counted(store: RunStore) -> None:
     for tool, expected in {"ping": ["t1"], "restart": ["t1"], "in": [], "restart,ping": []}.items():
         assert [row.run_id for row in await store.rows(RunFilter(tool=tool))] == expected, tool
     assert [row.run_id for row in await store.rows(RunFilter(prefix="s"))] == ["s1"]
+    await begin_run(store, "u1", status="paused", asks="pay(8)", agent_id="a")
+    waits: dict[Waiting, str] = {"words": "s1", "decision": "u1"}
+    for waiting, run_id in waits.items():
+        wanted = RunFilter(waiting=waiting)
+        assert [row.run_id for row in await store.rows(wanted)] == [run_id]
+        assert dict((await store.totals(wanted)).statuses) == {"paused": 1}
+    for agent, expected in {"a": ["u1"], "b": []}.items():
+        wanted = RunFilter(waiting="decision", agent_id=agent)
+        assert [row.run_id for row in await store.rows(wanted)] == expected
+        assert sum((await store.totals(wanted)).statuses.values()) == len(expected)
+    assert await store.rows(RunFilter("completed", waiting="words")) == []
     assert await store.rows(RunFilter(prefix="r1x")) == []
 
 

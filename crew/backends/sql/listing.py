@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from crew.backends.sql.statements import Statement, sql
 from crew.journal.events import RunStatus
-from crew.journal.records.listing import MAX_COUNTED, MAX_LISTED_BYTES, RunFilter
+from crew.journal.records.listing import MAX_COUNTED, MAX_LISTED_BYTES, RunFilter, Waiting
 
 # the time in an id and that of a start may be so far apart
 APART_SECONDS = 60.0
@@ -25,6 +25,11 @@ TESTS = {
     "over_usd": "cost_usd > $",
     # an id is ASCII, and "~" comes behind all that it may have
     "prefix": "run_id >= $ AND run_id < $ || '~'",
+}
+# of paused runs, of which there are few
+WAITS_FOR: dict[Waiting, str] = {
+    "words": "coalesce(row::json ->> 'asks', '') = ''",
+    "decision": "row::json ->> 'asks' <> ''",
 }
 HAS_TEXT = "strpos(crew_casefold(row::json ->> 'query'), crew_casefold($)) > 0"
 # by what no index finds them
@@ -79,15 +84,15 @@ def select_rows(
     way, sign = ("ASC", ">") if oldest_first else ("DESC", "<")
     order = f"ORDER BY run_id {way} LIMIT $1"
     page = [] if after is None else [f"run_id {sign} $"]
-    texts = [] if wanted.text is None else [HAS_TEXT]
+    of_row = _of_row(wanted, values)
     if _is_scanned(wanted):
         ids = _where(_conditions(wanted, values, LISTED) + _given(page, after, values))
-        # where words decide, too, it is not known before how many of these are wanted
-        first = "" if texts else order
+        # where the row decides, too, it is not known before how many of these are wanted
+        first = "" if of_row else order
         some = f"SELECT run_id FROM crew_listed WHERE {ids} {first}"  # noqa: S608 # none of it is given
-        where = _where([f"run_id IN ({some})", *_given(texts, wanted.text, values)])
+        where = _where([f"run_id IN ({some})", *of_row])
     else:
-        found = _conditions(wanted, values, OF_ROW) + _given(texts, wanted.text, values)
+        found = _conditions(wanted, values, OF_ROW) + of_row
         where = _where(found + _given(page, after, values))
     text = f"SELECT row, substr(answer, 1, $2) FROM crew_runs WHERE {where} {order}"  # noqa: S608 # none of it is given
     return sql(text), values
@@ -96,15 +101,15 @@ def select_rows(
 def select_counted(wanted: RunFilter) -> tuple[Statement, list[object]]:
     """Select the statement for what totals have of each run, in the order of CountedRun."""
     values: list[object] = [MAX_COUNTED + 1]
-    texts = [] if wanted.text is None else _given([HAS_TEXT], wanted.text, values)
+    of_row = _of_row(wanted, values)
     # where an index finds few, their rows are read
     is_found = any((wanted.owner, wanted.user_id, wanted.status, wanted.prefix))
-    if _is_scanned(wanted) or not (is_found or texts):
+    if _is_scanned(wanted) or not (is_found or of_row):
         columns, table = LISTED, "listed"
-        texts = [f"run_id IN (SELECT run_id FROM crew_runs WHERE {one})" for one in texts]  # noqa: S608 # none of it is given
+        of_row = [f"run_id IN (SELECT run_id FROM crew_runs WHERE {one})" for one in of_row]  # noqa: S608 # none of it is given
     else:
         columns, table = OF_ROW, "runs"
-    where = _where(_conditions(wanted, values, columns) + texts)
+    where = _where(_conditions(wanted, values, columns) + of_row)
     counted = ", ".join(columns[name] for name in COUNTED)
     text = f"SELECT status, {counted} FROM crew_{table} WHERE {where} LIMIT $1"  # noqa: S608 # none of it is given
     return sql(text), values
@@ -113,6 +118,14 @@ def select_counted(wanted: RunFilter) -> tuple[Statement, list[object]]:
 def _is_scanned(wanted: RunFilter) -> bool:
     """Return whether no index finds what is wanted, so that it is looked for in crew_listed."""
     return any(getattr(wanted, field) is not None for field in SCANNED)
+
+
+def _of_row(wanted: RunFilter, values: list[object]) -> list[str]:
+    """Return the conditions that only the rows of runs say; their values are added."""
+    conditions = [] if wanted.text is None else _given([HAS_TEXT], wanted.text, values)
+    if wanted.waiting is not None:
+        conditions.append(f"{has_status('paused')} AND {WAITS_FOR[wanted.waiting]}")
+    return conditions
 
 
 def _where(conditions: Sequence[str]) -> str:
@@ -127,7 +140,7 @@ def _given(conditions: Sequence[str], value: object, values: list[object]) -> li
 
 
 def _conditions(wanted: RunFilter, values: list[object], columns: Mapping[str, str]) -> list[str]:
-    """Return the conditions of a filter, but for its text; their values are added."""
+    """Return the conditions of a filter, but for those of the row; their values are added."""
     conditions = [] if wanted.status is None else [has_status(wanted.status)]
     if wanted.owner:
         conditions.append(_is_of_owner(wanted.status))

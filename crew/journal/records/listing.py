@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import ceil, fsum
+from typing import Literal
 
 from crew.journal.events import RunStatus
 from crew.journal.query import SourceKind
@@ -22,6 +23,10 @@ _DAY = (
 )
 TIME = rf"{_YEAR}(-(0[1-9]|1[0-2])|-{_DAY}(T{_CLOCK})?)?"
 NO_TIME = "is a time like 2026-01-31T09:30:00Z, or 2026-01-31"
+
+
+# what a paused run waits for: words of a person, or their decision on calls
+Waiting = Literal["words", "decision"]
 
 
 def beginning_of(time: str) -> str:
@@ -64,6 +69,8 @@ class RunFilter:
     tool: str | None = None
     # of its id
     prefix: str | None = None
+    # it is paused, and waits for this
+    waiting: Waiting | None = None
 
 
 # runs that totals count; behind so many they say that there are more
@@ -130,6 +137,13 @@ def _part(ordered: Sequence[float], part: float) -> float | None:
 ALL_RUNS = RunFilter()
 
 
+def waits_for(row: RunRow) -> Waiting | None:
+    """Return what a run waits for; None: it is not paused."""
+    if row.status != "paused":
+        return None
+    return "decision" if row.asks else "words"
+
+
 def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
     """Return whether a filter lets a row through."""
     return (
@@ -147,6 +161,7 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
         and (wanted.over_usd is None or row.usage.cost_usd > wanted.over_usd)
         and (wanted.tool is None or wanted.tool in row.tools)
         and (wanted.prefix is None or row.run_id.startswith(wanted.prefix))
+        and (wanted.waiting is None or waits_for(row) == wanted.waiting)
     )
 
 

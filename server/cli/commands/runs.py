@@ -26,6 +26,7 @@ from server.cli.matching import (
     Text,
     Tool,
     Until,
+    WaitsFor,
     wanted_of,
 )
 from server.cli.options import Provider, User, checked_id
@@ -201,6 +202,7 @@ def runs(
     user: OfUser = None,
     tool: Tool = None,
     cost_over: CostOver = None,
+    waiting: WaitsFor = None,
     limit: Annotated[int, typer.Option(min=1, max=500, help="So many at most.")] = LISTED,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and print runs as they change.")
@@ -226,6 +228,7 @@ def runs(
         user_id=user,
         tool=tool,
         cost_over=cost_over,
+        waiting=waiting,
     )
     if run_id is not None and (wanted or watch):
         raise typer.BadParameter("it is of the list; give no RUN with it", param_hint="--status")
@@ -267,6 +270,7 @@ def cancel(
     user: OfUser = None,
     tool: Tool = None,
     cost_over: CostOver = None,
+    waiting: WaitsFor = None,
     dry: Annotated[bool, typer.Option("--dry", help="Only say how many match.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     server: Server = None,
@@ -292,6 +296,7 @@ def cancel(
         user_id=user,
         tool=tool,
         cost_over=cost_over,
+        waiting=waiting,
     )
     if (run_id is None) == (not wanted):
         raise typer.BadParameter("name a run, or say which ones, as by --agent", param_hint="RUN")

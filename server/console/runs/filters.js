@@ -26,6 +26,7 @@ export function filtersOf(crew, changed) {
   const seldom = [
     field("until", "until", { type: "date" }),
     choice("tool", "tool", "all tools", crew.tools.map(({ tool }) => [tool, tool])),
+    choice("waiting", "waits for", "waits or not", [["words", t("waits for words")], ["decision", t("waits for a decision")]]),
     field("user_id", "user", { maxLength: 256, placeholder: t("user") }),
     field("owner", "owner", { pattern: "[A-Za-z0-9._\\-]{1,64}", placeholder: t("owner") }),
     field("reason", "how it ended", { pattern: "[a-z_]{1,64}", placeholder: t("how it ended") }),

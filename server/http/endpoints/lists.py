@@ -76,6 +76,7 @@ def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
         over_usd=float(given["cost_over"]) if "cost_over" in given else None,
         tool=given.get("tool"),
         prefix=given.get("prefix"),
+        waiting=given.get("waiting"),
     )
 
 

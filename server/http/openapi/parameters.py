@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from crew.journal.query import ID, MAX_PRIORITY, MAX_USER_ID
-from crew.journal.records.listing import NO_TIME, TIME
+from crew.journal.records.listing import NO_TIME, TIME, Waiting
 
 FLAGS = {"0": False, "1": True, "false": False, "true": True}
 NUMBER = re.compile(r"[0-9]{1,9}")
@@ -132,6 +132,11 @@ RUN_PARAMETERS = (
         "Only those that have called it.",
         pattern=ID,
         wrong="is no name of a tool",
+    ),
+    query_parameter(
+        "waiting",
+        "Only paused ones, that wait for words or for a decision on calls.",
+        enum=list(get_args(Waiting)),
     ),
     query_parameter(
         "prefix", "Only those with an id that begins so.", pattern=ID, wrong="begins no id of a run"

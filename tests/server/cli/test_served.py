@@ -314,6 +314,7 @@ def test_runs_are_found_and_ended_by_what_they_are(folder: Path):
             ("--source", "schedule"): 0,
             ("--tool", "look"): 0,
             ("--cost-over", "5"): 0,
+            ("--waiting", "decision"): 0,
             ("--limit", "1"): 1,
             ("--status", "completed", "--text", "now"): 1,
         }

@@ -4871,6 +4871,11 @@ export interface components {
              * @description Only those that have called it.
              */
             tool?: string | null;
+            /**
+             * Waiting
+             * @description Only paused ones, that wait for this.
+             */
+            waiting?: ("words" | "decision") | null;
         };
         /**
          * RunsAnswer
@@ -6622,6 +6627,8 @@ export interface operations {
                 cost_over?: string;
                 /** @description Only those that have called it. */
                 tool?: string;
+                /** @description Only paused ones, that wait for words or for a decision on calls. */
+                waiting?: "words" | "decision";
                 /** @description Only those with an id that begins so. */
                 prefix?: string;
                 /** @description Only the caller's own. */
@@ -8906,6 +8913,15 @@ export interface operations {
             };
             /** @description Unauthorized */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Payment required */
+            402: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,7 +6,7 @@ from pydantic import Field, Strict
 
 from crew.journal.events import RunStatus
 from crew.journal.query import ID, MAX_USER_ID, SourceKind
-from crew.journal.records.listing import TIME
+from crew.journal.records.listing import TIME, Waiting
 from server.http.bodies import WHOLE, Body
 
 # as in the parameters of GET /api/crew/runs
@@ -40,6 +40,8 @@ class RunFilterBody(Body):
     """Only those that have cost more, in USD."""
     tool: Annotated[str, Field(pattern=ID)] | None = None
     """Only those that have called it."""
+    waiting: Waiting | None = None
+    """Only paused ones, that wait for this."""
 
 
 class MatchingRunsBody(Body):
