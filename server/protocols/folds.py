@@ -97,6 +97,11 @@ class SegmentCounts:
         self._usage: Mapping[str, Any] = {}
         self._cost: Mapping[str, Any] = {}
 
+    def begin(self, start: Mapping[str, Any]) -> None:
+        """Begin a segment, by the metadata of its `start`; a fork counts its own calls alone."""
+        if "forked_from" in start:
+            self._usage = self._cost = {}
+
     def of(self, end: Mapping[str, Any]) -> dict[str, Any]:
         """Return the metadata of a last event with `usage` and `cost` of its segment alone.
 

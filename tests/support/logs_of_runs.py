@@ -29,8 +29,8 @@ class Log:
         return [event for event in self.events if event.ends_segment]
 
 
-async def log_of(crew: Crew, query: str = QUERY) -> Log:
-    """Play a run; a person says yes to all that is asked."""
+async def log_of(crew: Crew, query: str = QUERY, *, is_forked: bool = False) -> Log:
+    """Play a run; a person says yes to all that is asked. Or a fork of it, before its last answer."""
     async with Runs(crew, MemoryStore()) as runs:
         run = await runs.start(Query(query))
         row = await run.outcome()
@@ -42,7 +42,12 @@ async def log_of(crew: Crew, query: str = QUERY) -> Log:
             if pause.metadata.get("question"):
                 answer = Answer(decision="approve")
             row = await (await runs.resume(row.run_id, answer)).outcome()
-        return Log(crew, row, [event async for event in runs.stored(row.run_id)])
+        events = [event async for event in runs.stored(row.run_id)]
+        if is_forked:
+            last = [event.seq or 0 for event in events if event.type == "agent_start"][-1]
+            row = await (await runs.fork(row.run_id, last)).outcome()
+            events = [event async for event in runs.stored(row.run_id)]
+        return Log(crew, row, events)
 
 
 async def log_of_example(name: str, folder: Path) -> Log:

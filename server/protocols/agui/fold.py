@@ -129,6 +129,7 @@ class AguiFold:
 
     def _start(self, event: RunEvent) -> list[dict[str, Any]]:
         data = event.metadata
+        self._counts.begin(data)
         self._begun, self._pause = event.seq or 1, None
         self.client_run_id = data["request_id"] or f"{self.run_id}:{event.seq}"
         known = {key: data[key] for key in ("crew", "resumed", "conversation_id") if key in data}

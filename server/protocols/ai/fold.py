@@ -4,7 +4,7 @@ A stream that answers approvals goes on with the same message: its id is the run
 of a person comes a message of its own.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from crew.journal.events import status_of
@@ -16,6 +16,8 @@ from server.protocols.speech import Speech, is_part
 # events with chunks of their own, or that clients have no use for
 SILENT = frozenset({"context", "compacted", "tool_progress", "answered"})
 LEFT_OUT = frozenset({"run_id", "seq", "agent_id"})
+# what the end of a run says as a part of its own
+SPENT = ("reason", "code", "usage", "cost")
 
 
 class AiFold:
@@ -97,7 +99,9 @@ class AiFold:
                 return self._done(event, text)
             case "error":
                 failed = {"type": "error", "errorText": event.content}
-                return [*self._end_text(), *self._end_thought(), failed, None]
+                ended = [*self._end_text(), *self._end_thought()]
+                spent = self._spent(event, self._counts.of(event.metadata))
+                return [*ended, spent, failed, None]
             case kind if kind in SILENT:
                 return []
             case "warning":
@@ -114,6 +118,7 @@ class AiFold:
         still_open = list(self._open.values()) if self._was_asked else []
         self._was_asked = False
         self._held = self._pause = None
+        self._counts.begin(event.metadata)
         known = {"run_id": self.run_id, "crew": event.metadata["crew"]}
         metadata = {"crew": known}
         begun = {"type": "start", "messageId": self._message, "messageMetadata": metadata}
@@ -237,6 +242,7 @@ class AiFold:
         known: dict[str, Any] = {key: data[key] for key in kept if key in data}
         if held is not None and "output" in held.metadata:
             known["output"] = held.metadata["output"]
+        made.append(self._spent(event, data))
         if status_of(data["reason"]) == "cancelled":
             return [*made, {"type": "abort", "reason": data["reason"]}, None]
         reason = "length" if data["reason"] in CUT_SHORT else "stop"
@@ -261,9 +267,17 @@ class AiFold:
         return next(found, None)
 
     def _data(self, event: RunEvent) -> dict[str, Any]:
+        """Return an event as a part of its own."""
         value = {key: one for key, one in event.metadata.items() if key not in LEFT_OUT}
+        agent = event.metadata.get("agent_id")
+        return self._part(event, {"text": event.content, "agent": agent, **value})
+
+    def _spent(self, event: RunEvent, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a segment has cost, as a part of its own; `data`: of its end."""
+        return self._part(event, {key: data[key] for key in SPENT if key in data})
+
+    def _part(self, event: RunEvent, data: dict[str, Any]) -> dict[str, Any]:
         name = event.type.replace("_", "-")
-        data = {"text": event.content, "agent": event.metadata.get("agent_id"), **value}
         return {"type": f"data-crew-{name}", "id": f"{self.run_id}:{event.seq}", "data": data}
 
 

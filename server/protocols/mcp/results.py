@@ -12,6 +12,8 @@ from server.protocols.pauses import PauseCall, pause_calls, question_of, say_que
 from server.protocols.speech import Speech, is_part
 
 SILENT = frozenset({"context", "compacted"})
+# of the end of a run, also where it failed
+SPENT = ("usage", "cost")
 
 
 class ResultFold:
@@ -77,6 +79,7 @@ class ResultFold:
             case "error":
                 self._start("failed", event.metadata["code"])
                 self.text = event.content
+                self.document |= {key: event.metadata.get(key) for key in SPENT}
             case "gap":
                 # its first events are no longer kept
                 result = event.metadata["snapshot"]
@@ -87,7 +90,9 @@ class ResultFold:
         data = event.metadata
         self._start(status_of(data["reason"]), data["reason"])
         self.text = self.document["answer"] = text
-        self.document["output"], self.document["sources"] = self._output, data.get("sources") or []
+        lists = {key: data.get(key) or [] for key in ("sources", "shows")}
+        spent = {key: data.get(key) for key in SPENT}
+        self.document |= {"output": self._output, **lists, **spent}
         if data["reason"] == "paused" and self._pause is not None:
             self.questions = pause_calls(self.run_id, self._pause, text)
             question = question_of(self.questions)

@@ -113,6 +113,7 @@ class ChatFold:
                 return []
 
     def _start(self, event: RunEvent) -> list[Frame]:
+        self._counts.begin(event.metadata)
         self._begun, self.created = event.seq or 1, seconds_of(event)
         self._held = self._pause = self.error = None
         self.content = self.thinking = ""

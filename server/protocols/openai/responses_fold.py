@@ -161,6 +161,7 @@ class ResponsesFold:
         self._held = self._pause = None
         self._calls = {}
         self._message, data = "", event.metadata
+        self._counts.begin(data)
         self._begun, self._messages = event.seq or 1, 0
         known = {"run_id": self.run_id, "crew": data["crew"]}
         known |= {key: data[key] for key in ("conversation_id",) if key in data}
