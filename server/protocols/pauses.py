@@ -54,6 +54,8 @@ class PauseCall:
     key: str = WORDS
     # how often words may still make an agent plan anew
     words_left: int = 0
+    # the run has read text of others before
+    is_tainted: bool = False
 
     @property
     def id(self) -> str:
@@ -69,6 +71,11 @@ class PauseCall:
     def is_decided_by_yes(self) -> bool:
         """Whether a yes or a no is enough: a form and a budget need more."""
         return self.is_about_call and self.question not in ("form", "budget")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the call with its arguments says all that a person has to know."""
+        return self.question == "approval" and not self.is_tainted
 
     def document(self) -> dict[str, Any]:
         """Return all of it, for metadata."""
@@ -125,6 +132,7 @@ def pause_calls(run_id: str, pause: RunEvent, words: str) -> list[PauseCall]:
                 until,
                 id_ if ids.count(id_) == 1 else f"{id_}/{one['agent_id']}",
                 data.get("words_left") or 0,
+                bool(one.get("untrusted")),
             )
         )
     return found

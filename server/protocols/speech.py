@@ -20,6 +20,8 @@ def is_part(speaker: Speaker) -> bool:
 
 # reasons of an end without an answer of its own
 UNANSWERED = frozenset({"paused", "cancelled", "abandoned"})
+# of a typed answer, one of these stands beside it
+TYPED = frozenset({"output", "invalid"})
 # behind the last answer of a run, or of a part of it up to a pause
 ENDING = frozenset({"done", "pause", "warning"})
 
@@ -73,7 +75,7 @@ class Speech:
         """Return the stored events that are certain now, in their order."""
         out = []
         if self._held is not None:
-            held, text = self._held, self._cut(self._held.content, event)
+            held, text = self._held, self._words(self._held, event)
             out.append(SettledEvent(held, text))
             self._held = None
             if not is_part(held.speaker):
@@ -89,6 +91,18 @@ class Speech:
         else:
             out.append(SettledEvent(self.swept(event), event.content))
         return out
+
+    def _words(self, answer: RunEvent, following: RunEvent) -> str:
+        """Return what an answer says to people.
+
+        A typed one says its words, if it has any; as the run's own answer it is what the run has.
+        """
+        is_typed = not answer.metadata.keys().isdisjoint(TYPED)
+        asks_of_calls = following.type == "pause" and following.metadata.get("question")
+        if is_typed and (following.type not in ENDING or asks_of_calls or is_part(answer.speaker)):
+            words: str = answer.metadata.get("words", "")
+            return words
+        return self._cut(answer.content, following)
 
     def _ending(self, event: RunEvent) -> str:
         """Return the words with which a run ends, or waits: it may do so without a new answer."""

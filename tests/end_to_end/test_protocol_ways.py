@@ -47,10 +47,15 @@ def test_a_pause_takes_no_message_from_a_client(keeps: bool, tmp_path: Path):
 def test_who_comes_back_behind_any_event_has_all_messages(tmp_path: Path):
     """Also right behind an answer, which is held until it is known whether it leads on."""
     with serving(crew_at(tmp_path)) as server, client(server) as http:
-        frames = agui(http, "hi", "r1")
+        history = [{"id": "h1", **user("h1", "earlier")}, {"id": "h2", "role": "assistant"}]
+        history[1]["content"] = "answer"
+        frames = agui(http, "", "r1", messages=[*history, user("q", "hi")])
         run_id = frames[0]["metadata"]["crew"]["run_id"]
-        whole = messages_in(frames)
-        assert len(whole) == 2
+        said = messages_in(frames)
+        assert len(said) == 2
+        # what it has of its own is said again, by other ids: a snapshot replaces all
+        before = {f"{run_id}:before:1": "earlier", f"{run_id}:before:2": "answer"}
+        whole = {**before, f"{run_id}:query": "hi", **said}
         for after in range(1, 8):
             answer = http.get(f"/agui/{run_id}", headers={"Last-Event-ID": f"{run_id}:{after}"})
             if answer.status_code == 204:

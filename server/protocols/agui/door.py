@@ -22,6 +22,7 @@ from server.http.requests import ResumeRequest, RunRequest, refuse_head
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 from server.http.sse import HEADERS, EventStream
+from server.protocols.agui.before import messages_before
 from server.protocols.agui.fold import AguiFold
 from server.protocols.agui.interrupts import answer_text, reply_to
 from server.protocols.answers import pause_at, resume_with
@@ -127,7 +128,8 @@ async def follow_agent(request: Request) -> Response | EventStream:
         return Response(status_code=204)
     thread_id = thread_of(row.conversation_id) or row.source_name or run_id
     # who comes back has its messages first, and then all that was written of the one under way
-    form = _form(request, run_id, thread_id, after, comes_back=after > 0)
+    messages = await messages_before(request, row)
+    form = _form(request, run_id, thread_id, after, messages, comes_back=True)
     return stream_of(request, run_id, after, form, deltas=True, ends=False)
 
 
@@ -152,7 +154,8 @@ def _form(
     *,
     comes_back: bool = False,
 ) -> FoldedForm:
-    fold = AguiFold(run_id, thread_id, speech_of(services_of(request).runs.crew), given)
+    speech = speech_of(services_of(request).runs.crew)
+    fold = AguiFold(run_id, thread_id, speech, given, after=after, hears=comes_back)
 
     def write(frame: Frame, place: int | None) -> bytes:
         head = b"id: %s:%d\n" % (run_id.encode(), place) if place is not None else b""
@@ -163,7 +166,8 @@ def _form(
         return data_line({**error, "metadata": {"crew": {"retryable": True}}})
 
     def head() -> bytes:
-        return b"".join(data_line(one) for one in fold.coming_back()) if comes_back else b""
+        has_begun = comes_back and after > 0
+        return b"".join(data_line(one) for one in fold.coming_back()) if has_begun else b""
 
     return FoldedForm(fold, after, write, fail, head)
 

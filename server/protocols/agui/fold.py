@@ -7,12 +7,12 @@ from pydantic_core import to_json
 
 from crew.journal.events import status_of
 from crew.journal.wire import RunEvent, Speaker
+from server.protocols.agui.forms import write_gap, write_start, write_usage
 from server.protocols.agui.interrupts import interrupts_of
-from server.protocols.folds import Frame, SegmentCounts, is_whole_gap
+from server.protocols.folds import Frame, SegmentCounts
 from server.protocols.pauses import pause_calls
 from server.protocols.speech import Speech, is_part
 
-PROTOCOL = "1.0"
 # events that have a form of their own; all others are custom events that begin with `crew.`
 # what a custom event has besides its metadata is no news
 LEFT_OUT = frozenset({"run_id", "seq", "agent_id"})
@@ -27,6 +27,9 @@ class AguiFold:
         thread_id: str,
         speech: Speech,
         given: Sequence[dict[str, Any]] = (),
+        *,
+        after: int = 0,
+        hears: bool = False,
     ) -> None:
         """Of a run.
 
@@ -35,8 +38,12 @@ class AguiFold:
             thread_id: as the client names its conversation.
             speech: its words.
             given: the messages that the client has, which it keeps.
+            after: the number of the last event that the client has.
+            hears: what the person answers stands in none of `given`.
         """
-        self._given = given
+        self._given, self._after, self._hears = given, after, hears
+        # what a client needs first that comes back, where news has followed
+        self._head: list[dict[str, Any]] | None = None
         self.run_id, self.thread_id, self.speech = run_id, thread_id, speech
         # of the client, for the newest segment; and the number of its first event
         self.client_run_id, self._begun = run_id, 1
@@ -63,11 +70,16 @@ class AguiFold:
             return self._live(event)
         frames = []
         for settled, text in self.speech.settle(event):
+            if self._head is None and (settled.seq or 0) > self._after:
+                self._head = self._under_way()
             frames += [Frame(settled.seq, one) for one in self._of(settled, text)]
         return frames
 
     def coming_back(self) -> list[dict[str, Any]]:
         """Return what a client needs first that comes back: its messages, and what is under way."""
+        return self._under_way() if self._head is None else self._head
+
+    def _under_way(self) -> list[dict[str, Any]]:
         if not self._started:
             return []
         steps = [{"type": "STEP_STARTED", "stepName": name} for name in self._steps]
@@ -118,12 +130,15 @@ class AguiFold:
             case "pause":
                 self._pause = event
                 return []
+            case "answered":
+                return self._hear(event)
             case "done":
                 return self._done(event, text)
             case "error":
                 return [*self._end_all(), self._error(event)]
             case "gap":
-                return self._swept(event)
+                self._started, *rest = write_gap(event, self._custom(event), self._ids_of_run())
+                return [self._started, *rest]
             case _:
                 return [self._custom(event)]
 
@@ -133,14 +148,12 @@ class AguiFold:
         self._begun, self._pause = event.seq or 1, None
         self.client_run_id = data["request_id"] or f"{self.run_id}:{event.seq}"
         known = {key: data[key] for key in ("crew", "resumed", "conversation_id") if key in data}
-        self._started = {
-            "type": "RUN_STARTED",
-            "threadId": self.thread_id,
-            "runId": self.client_run_id,
-            "protocolVersion": PROTOCOL,
-            "metadata": {"crew": {"run_id": self.run_id, **known}},
-        }
+        metadata = {"crew": {"run_id": self.run_id, **known}}
+        self._started = {**write_start(self._ids_of_run()), "metadata": metadata}
         return [self._started]
+
+    def _ids_of_run(self) -> dict[str, str]:
+        return {"threadId": self.thread_id, "runId": self.client_run_id}
 
     def _start_agent(self, event: RunEvent) -> list[dict[str, Any]]:
         data, who = event.metadata, event.speaker
@@ -178,7 +191,7 @@ class AguiFold:
         data, who = event.metadata, event.speaker
         if who not in self._answers:
             return []
-        made, text = self._end_thinking(who), data.get("words", text)
+        made = self._end_thinking(who)
         message, had = self._answers[who], self.speech.has_pieces(who)
         rest = self.speech.rest(who, text)
         if text or had:
@@ -219,12 +232,18 @@ class AguiFold:
         known = {"status": data["status"], "attempts": data["attempts"]}
         return [*made, self._by(who, {**result, "metadata": {"crew": known}})]
 
+    def _hear(self, event: RunEvent) -> list[dict[str, Any]]:
+        if self._hears and not event.metadata.get("decisions"):
+            id_ = f"{self.run_id}:{event.seq}:person"
+            self.messages.append({"id": id_, "role": "user", "content": event.content})
+        return [self._custom(event)]
+
     def _done(self, event: RunEvent, text: str) -> list[dict[str, Any]]:
         data, made = self._counts.of(event.metadata), self._end_all()
         if data.get("sources"):
             made.append(self._named("crew.sources", event, data["sources"]))
-        ids = {"threadId": self.thread_id, "runId": self.client_run_id}
-        usage = [_usage(data["usage"])]
+        ids = self._ids_of_run()
+        usage = [write_usage(data["usage"])]
         finished: dict[str, Any] = {"type": "RUN_FINISHED", **ids, "usage": usage}
         known = {key: data[key] for key in ("reason", "rounds", "handoffs", "cost") if key in data}
         finished["metadata"] = {"crew": known}
@@ -239,22 +258,6 @@ class AguiFold:
         if status_of(data["reason"]) == "cancelled":
             return [*made, finished | {"outcome": {"type": "cancelled"}}]
         return [*made, finished | {"result": text, "outcome": {"type": "success"}}]
-
-    def _swept(self, event: RunEvent) -> list[dict[str, Any]]:
-        """Tell a run of which the first events are no longer kept, by what it came to."""
-        result = event.metadata["snapshot"]
-        ids = {"threadId": self.thread_id, "runId": self.client_run_id}
-        started = {"type": "RUN_STARTED", **ids, "protocolVersion": PROTOCOL}
-        self._started = started
-        if not is_whole_gap(event):
-            return [started, self._custom(event)]
-        if result["status"] == "failed":
-            error = {"type": "RUN_ERROR", "message": result["answer"] or ""}
-            return [started, self._custom(event), {**error, "code": result["reason"]}]
-        kind = "cancelled" if result["status"] == "cancelled" else "success"
-        finished = {"type": "RUN_FINISHED", **ids, "outcome": {"type": kind}}
-        finished |= {"result": result["answer"]} if kind == "success" else {}
-        return [started, self._custom(event), finished]
 
     def _error(self, event: RunEvent) -> dict[str, Any]:
         data = self._counts.of(event.metadata)
@@ -338,14 +341,3 @@ class AguiFold:
 
     def _named(self, name: str, event: RunEvent, value: Any) -> dict[str, Any]:
         return self._by(event.speaker, {"type": "CUSTOM", "name": name, "value": value})
-
-
-def _usage(usage: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "inputTokens": usage["prompt_tokens"],
-        "outputTokens": usage["completion_tokens"],
-        "totalTokens": usage["total_tokens"],
-        "reasoningTokens": usage.get("thinking", 0),
-        "cachedInputTokens": usage.get("cache_read", 0),
-        "cacheWriteInputTokens": usage.get("cache_write", 0),
-    }

@@ -223,8 +223,10 @@ class AiFold:
         if questions and held is None and text == self._held_text:
             # it stands before the calls
             text = ""
-        if questions and questions[0].is_about_call and not self._can_approve(questions[0]):
-            # a plan, a budget, a form: words, or another place, answer it
+        asked = [one for one in questions if one.is_about_call]
+        if not all(one.is_plain and self._can_approve(one) for one in asked):
+            # the request for an approval does not say all of it, or there is none: a plan, a
+            # budget, a form are answered by words, or in another place
             text = say_question(text, questions, says_how=True)
         rest = self.speech.rest(held.speaker, text) if held is not None else text
         if rest or self._text:

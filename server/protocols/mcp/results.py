@@ -56,10 +56,10 @@ class ResultFold:
         out = []
         for settled, text in self.speech.settle(event):
             self._note(settled, text)
-            # an answer of calls or of a signal alone has no words; those of a typed one are apart
-            words = settled.metadata.get("words", text)
-            words = words if settled.type == "agent_response" else text or settled.content
-            if settled.type not in SILENT and (words or settled.type != "agent_response"):
+            # an answer of calls or of a signal alone has no words
+            is_answer = settled.type == "agent_response"
+            words = text if is_answer else text or settled.content
+            if settled.type not in SILENT and (words or not is_answer):
                 out.append(Frame(settled.seq, words or settled.type))
         return out
 

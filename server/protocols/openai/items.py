@@ -134,6 +134,12 @@ def call_end(item: dict[str, Any], output: str, *, succeeded: bool) -> list[Item
     ]
 
 
+def call_left(item: dict[str, Any]) -> list[ItemEvent]:
+    """End a call of which no result is known, and return the event of that."""
+    item["status"] = "incomplete"
+    return [("response.output_item.done", {"item": dict(item)})]
+
+
 def approval_item(id_: str, crew: str, tool: str, arguments: str) -> dict[str, Any]:
     """Return the question about a call."""
     return {

@@ -14,6 +14,7 @@ from server.protocols.openai.items import (
     approval_item,
     call_end,
     call_item,
+    call_left,
     call_start,
     citations,
     message_delta,
@@ -235,6 +236,11 @@ class ResponsesFold:
         place, item = self._calls.pop(key)
         return [*begun, *self._placed(place, call_end(item, output, succeeded=succeeded))]
 
+    def _leave_calls(self) -> list[ItemEvent]:
+        """End the calls that have no result in this segment."""
+        left, self._calls = list(self._calls.values()), {}
+        return [one for place, item in left for one in self._placed(place, call_left(item))]
+
     def _open_message(self) -> list[ItemEvent]:
         """Begin the message with the answer, if it has not begun."""
         if self._message:
@@ -267,7 +273,7 @@ class ResponsesFold:
         self._held = None
         is_paused = data["reason"] == "paused" and self._pause is not None
         questions = pause_calls(self.run_id, self._pause, text) if self._pause and is_paused else []
-        if questions and (self.is_open or not questions[0].is_decided_by_yes):
+        if questions and (self.is_open or not all(one.is_plain for one in questions)):
             text = say_question(text, questions, says_how=True)
         who = held.speaker if held is not None else None
         rest = self.speech.rest(who, text) if who is not None else text
@@ -275,6 +281,7 @@ class ResponsesFold:
         is_cancelled = status_of(data["reason"]) == "cancelled"
         cited = citations(data.get("sources") or ())
         made += self._end_message(text, "incomplete" if is_cancelled else "completed", cited)
+        made += self._leave_calls()
         for one in questions:
             if one.is_decided_by_yes and not self.is_open:
                 id_ = f"mcpr_{self.run_id}_{one.seq}_{one.key}"
@@ -299,7 +306,7 @@ class ResponsesFold:
         return [*made, (f"response.{kind}", self._response())]
 
     def _fail(self, event: RunEvent) -> list[ItemEvent]:
-        made = self._end_message("", "incomplete")
+        made = self._end_message("", "incomplete") + self._leave_calls()
         self.document["status"] = "failed"
         self.document["error"] = {"code": "server_error", "message": event.content}
         data = self._counts.of(event.metadata)
