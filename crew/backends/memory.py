@@ -1,6 +1,6 @@
 """A store that ends with its process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
@@ -294,12 +294,16 @@ class MemoryStore(OneProcess):
         runs = min((row.ended_at or "" for row in ended), default=None)
         return StoredReach(size, events, runs)
 
-    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+    async def oldest_end(
+        self, count: int, kept_since: Mapping[str, str], *, with_events: bool
+    ) -> str | None:
         """See Purging."""
         ends = sorted(
             row.ended_at
             for row in self._rows.values()
-            if row.ended_at is not None and (self._records[row.run_id] or not with_events)
+            if row.ended_at is not None
+            and row.ended_at < kept_since.get(row.status, "~")
+            and (self._records[row.run_id] or not with_events)
         )
         # behind the last one
         return f"{ends[:count][-1]}~" if ends else None
@@ -307,7 +311,7 @@ class MemoryStore(OneProcess):
     def _purge_run(self, row: RunRow, ages: PurgeAges) -> bool:
         run_id, ended_at = row.run_id, row.ended_at or ""
         kept = self._records[run_id]
-        if ended_at < ages.runs_before:
+        if ended_at < min(ages.runs_before, ages.runs_kept_since.get(row.status, "~")):
             self._forget_run(run_id)
             return True
         gone = max(0, len(kept) - ages.max_events)

@@ -4,7 +4,7 @@ Events in order and without holes, a run's row changed only together with them, 
 time, one start for each idempotency key.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
 from crew.journal.events import CancelReason, RunStatus
@@ -184,12 +184,17 @@ class Purging(Protocol):
         """Return how much there is, and how far back it goes."""
         ...
 
-    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+    async def oldest_end(
+        self, count: int, kept_since: Mapping[str, str], *, with_events: bool
+    ) -> str | None:
         """Return a time before which the `count` oldest ended runs have ended.
 
         None if there are none.
 
-        `with_events`: of those that have events.
+        Args:
+            count: of runs.
+            kept_since: by status: those that have ended since then are none of them.
+            with_events: of those that have events.
         """
         ...
 

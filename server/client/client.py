@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 import httpx2
@@ -16,6 +16,7 @@ from crew.journal.wire import RunEvent, events_lost
 from server.client.answers import json_of, require_good
 from server.client.errors import ClientError
 from server.client.waiting import Backoff, Waits
+from server.variables import LOOPBACK
 from tools.clock import SYSTEM_CLOCK, rfc3339
 
 API = "/api/crew"
@@ -78,6 +79,7 @@ class CrewClient:
             follow_redirects=False,
             transport=transport,
             verify=verify,
+            trust_env=not _is_near(self.url),
         )
 
     async def __aenter__(self) -> "CrewClient":
@@ -328,6 +330,15 @@ def _while_busy(error: ClientError) -> tuple[str, float | None]:
 
 def _text(error: httpx2.HTTPError) -> str:
     return str(error) or type(error).__name__
+
+
+def _is_near(url: str) -> bool:
+    """Return whether a server is on this machine, and speaks in the clear.
+
+    A proxy would read the token, and may be on another machine.
+    """
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname in LOOPBACK
 
 
 def _ignore(why: str, seconds: float) -> None:

@@ -48,7 +48,7 @@ def find_target(
         url = environment.get(SERVER) or None
         profile = None if url is not None else environment.get(PROFILE) or None
     if url is not None:
-        return _checked(Target(url.rstrip("/"), environment.get(TOKEN, "")), "--server")
+        return _checked(Target(url.rstrip("/"), _token_in(environment)), "--server")
     return None if profile is None else named_target(environment, profile)
 
 
@@ -61,13 +61,26 @@ def named_target(environment: Mapping[str, str], name: str) -> Target:
         raise TargetError(f"there is no profile {name!r} in {path}; known: {names}")
     found = known[name]
     # that in the environment may be another server's
-    token = _token_of(name, found, environment) or environment.get(TOKEN, "")
+    token = _token_of(name, found, environment) or _token_in(environment)
     target = Target(found.url.rstrip("/"), token, name, found.ca, found.timeout_seconds)
     return _checked(target, f"profile {name}")
 
 
+def _token_in(environment: Mapping[str, str]) -> str:
+    # a file of variables with line ends of Windows leaves one of them
+    return environment.get(TOKEN, "").rstrip("\r\n")
+
+
+def _is_token(text: str) -> bool:
+    """Return whether a header can have it."""
+    return text.isascii() and text.isprintable()
+
+
 def _checked(target: Target, where: str) -> Target:
     require_address(target.url, where)
+    if not _is_token(target.token):
+        # it is not shown
+        raise TargetError(f"{where}: the token has a character that no token has")
     if target.ca is not None:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=target.ca)
@@ -100,7 +113,7 @@ def _token_of(name: str, profile: Profile, environment: Mapping[str, str]) -> st
     if profile.token_env is not None:
         if not (token := environment.get(profile.token_env, "")):
             raise TargetError(f"profile {name}: {profile.token_env} is not set")
-        return token
+        return token.rstrip("\r\n")
     if profile.token_command is None:
         return ""
     where = f"profile {name}: token_command {profile.token_command[0]}"
@@ -121,6 +134,6 @@ def _token_of(name: str, profile: Profile, environment: Mapping[str, str]) -> st
         raise TargetError(f"{where} has ended with {done.returncode}")
     # what it prints is not shown: it may be the token
     lines = done.stdout[:MAX_TOKEN].decode(errors="replace").strip().splitlines()
-    if len(lines) != 1 or not lines[0].isascii() or not lines[0].isprintable():
+    if len(lines) != 1 or not _is_token(lines[0]):
         raise TargetError(f"{where} must print one line: the token")
     return lines[0]

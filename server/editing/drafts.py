@@ -9,6 +9,7 @@ from agents.costs.shape import PRICES_FILE
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.errors import ConfigurationError
 from crew.config.files.masking import Mask, hidden, put_back, unchanged
+from crew.config.files.programs import PYTHON, run_files
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources, drafted, named_files
 from crew.config.files.yaml_reader import read_text
 from crew.config.problems import Problem
@@ -27,7 +28,8 @@ KINDS = re.compile(
 )
 TESTS = "tests"
 TWINS = {".yaml": ".yml", ".yml": ".yaml"}
-PROGRAMS = frozenset({".py", ".pyc", ".pyi", ".so", ".sh"})
+# of files that the crew's own name, and that are read as texts: all else may be a program
+TEXTS = frozenset({".md", ".txt", ".csv", ".json", ".yaml", ".yml"})
 # of a path: what no name of a file of a crew has
 FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|%]")
 MAX_PATH = 200
@@ -101,8 +103,12 @@ def make_draft(
         raise WrongFile(CREW_FILE, "no crew is without it")
     for name in changed:
         others = {one: content for one, content in sources.files.items() if one != name}
-        if not KINDS.fullmatch(name) and name not in named_files(others):
+        if KINDS.fullmatch(name):
+            continue
+        if name not in named_files(others):
             raise WrongFile(name, "the crew reads no such file; it reads agents/NAME.yaml")
+        if Path(name).suffix.lower() not in TEXTS or name in run_files(sources):
+            raise WrongFile(name, "is changed on the machine only")
     return FilesDraft(sources, changed, frozenset(gone), problems)
 
 
@@ -123,7 +129,7 @@ def _check_name(name: str, present: Sources) -> None:
     if parts[0] == TESTS:
         # they may call real tools
         raise WrongFile(name, "is a rehearsal: they are changed on the machine only")
-    if name in NOT_EDITED or Path(name).suffix.lower() in PROGRAMS:
+    if name in NOT_EDITED or Path(name).suffix.lower() == PYTHON:
         raise WrongFile(name, "is changed on the machine only")
     place = present.folder
     for part in parts:

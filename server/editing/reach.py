@@ -9,14 +9,18 @@ from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.files.yaml_reader import read
 from crew.rehearsal.differences.differences import Difference, differences
 from crew.rehearsal.differences.flat import leaves_of
+from crew.rehearsal.differences.permissions import path_of_tool
 
 # of tools: programs, and what they are given and may touch
 PROGRAMS = frozenset(
     {
-        *("argv", "args", "command", "function", "cwd", "env", "stdin", "sandbox", "isolate"),
-        *("read", "write", "network", "allow_private", "redirects", "dash_arguments", "pin"),
+        *("argv", "args", "command", "function", "cwd", "env", "stdin", "sandbox"),
+        *("read", "write", "network", "allow_private", "redirects", "dash_arguments"),
+        "trust_annotations",
     }
 )
+# of tools: what keeps them from something
+PROTECTIONS = frozenset({"isolate", "pin", "deny", "allow"})
 # of tools, providers, models, embeddings, channels
 ADDRESSES = frozenset(
     {"url", "base_url", "provider_url", "server", "document", "host", "to", "headers"}
@@ -32,6 +36,7 @@ def wider_reach(then: Checked, now: Checked) -> list[Difference]:
     found = [
         *_leaves(then, now),
         *_effects(then, now),
+        *_protections(then, now),
         *_variables(then.files.sources, now.files.sources),
     ]
     found += [one for one in differences(then, now) if one.is_more and _is_guarded(one.path)]
@@ -40,8 +45,10 @@ def wider_reach(then: Checked, now: Checked) -> list[Difference]:
 
 
 def _is_guarded(path: tuple[str, ...]) -> bool:
-    match path:
+    match path_of_tool(path):
         case ("tools", _, ("requires_approval" | "untrusted"), *_) | ("tools", _, "reach"):
+            return True
+        case ("agents", _, "plan", "approve"):
             return True
         case ("settings", name):
             return name in SETTINGS or name == "after_untrusted"
@@ -76,6 +83,32 @@ def _effects(then: Checked, now: Checked) -> Iterator[Difference]:
         if was.value == "once" != leaf.value:
             text = f"{'.'.join(path)} is {leaf.value} and not once"
             yield Difference(text, was.source, leaf.source, is_more=True, path=path)
+
+
+def _protections(then: Checked, now: Checked) -> Iterator[Difference]:
+    """Yield what keeps a tool from something, and does so no more, or less."""
+    after = leaves_of(now)
+    tools = {path[1] for path in after if path[0] == "tools"}
+    for path, leaf in leaves_of(then).items():
+        if path[0] != "tools" or path[1] not in tools or leaf.value in NOTHING:
+            continue
+        if (name := next((one for one in path[2:] if one in PROTECTIONS), "")) == "":
+            continue
+        value = after[path].value if path in after else None
+        if not _is_weaker(name, leaf.value, value):
+            continue
+        source = after[path].source if path in after else ""
+        text = f"{'.'.join(path)} is another one" if value else f"{'.'.join(path)} is gone"
+        yield Difference(text, leaf.source, source, is_more=True, path=path)
+
+
+def _is_weaker(name: str, was: Any, value: Any) -> bool:
+    if name == "deny" and isinstance(was, list):
+        return bool(set(was) - set(value or ()))
+    if name == "allow" and isinstance(was, list):
+        # without a list all of a server is allowed
+        return "*" not in was and (not value or bool(set(value) - set(was)))
+    return bool(value != was)
 
 
 def _is_part(now: list[Any], was: list[Any]) -> bool:

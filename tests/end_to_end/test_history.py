@@ -223,6 +223,12 @@ def test_runs_are_deleted(folder: Path):
             assert (refused.status_code, refused.json()["count"]) == (409, 1)
             with_talk = ann.post("/api/crew/runs/delete", json={**wrong, "expect": 1})
             assert with_talk.status_code == 409
+            # another owner's are not meant by one's own
+            for wanted in ({"owner": "bob"}, {"owner": "bob", "text": "loud"}):
+                others = ann.post("/api/crew/runs/delete", json={"filter": wanted, "expect": 1})
+                assert (others.status_code, "admin" in others.text) == (403, True)
+                assert ann.get("/api/crew/runs", params=wanted).status_code == 403
+            assert ann.get("/api/crew/runs", params={"owner": "ann"}).status_code == 200
             gone = bob.post("/api/crew/runs/delete", json={"filter": {}, "expect": 1})
             assert gone.json() == {"count": 1, "deleted": 1}
             assert bob.get(f"/api/crew/runs/{theirs}").status_code == 404

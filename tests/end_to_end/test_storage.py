@@ -14,7 +14,8 @@ from tests.support.processes import BIN, clean_environment, client, serving, sse
 def test_a_database_that_is_full(tmp_path: Path):
     """Told before; then the oldest events go, then such runs; what waits for a person stays."""
     rules = [{"hears": "end", "say": f"{'a long answer ' * 3000}[E]"}, {"say": "what?"}]
-    folder = write_crew(tmp_path / "crew", {"a": {}}, rules, routing=ASKING)
+    replay = {"keep": {"runs": 2}}
+    folder = write_crew(tmp_path / "crew", {"a": {}}, rules, routing=ASKING, replay=replay)
     with serving(folder, CREW_MAX_DATABASE_GB="0.0000001", CREW_KEEP_EVENTS_DAYS="1") as server:
         with client(server) as http:
             paused = http.post("/api/crew/run", json={"query": "hello"}).json()["run_id"]
@@ -38,9 +39,15 @@ def test_a_database_that_is_full(tmp_path: Path):
         assert (
             float(re.findall(r"\ncrew_database_bytes (\S+)", http.get("/metrics").text)[0]) < 2.5e6
         )
-    with serving(folder, CREW_MAX_DATABASE_GB="0.0008") as server, client(server) as http:
+    with serving(folder, CREW_MAX_DATABASE_GB="0.0004") as server, client(server) as http:
         until(lambda: http.get(f"/api/crew/runs/{ids[0]}").status_code == 404)
         assert http.get(f"/api/crew/runs/{paused}").json()["status"] == "paused"
+        # what replays need stays, however little room there is
+        until(
+            lambda: "run has ended that could be deleted: what has ended" in server.log.read_text()
+        )
+        shown = [sse(http.get(f"/api/crew/runs/{one}/events").text)[0]["type"] for one in ids[-2:]]
+        assert shown == ["start", "start"]
     doctor = subprocess.run(
         [BIN / "crew", "doctor", folder, "--database"],
         capture_output=True,

@@ -103,21 +103,27 @@ async def newest_runs_keep_their_events(store: RunStore) -> None:
 async def the_oldest_are_known(store: RunStore) -> None:
     """Check how far back a store reaches, and the time before which so many runs have ended."""
     assert (await store.reach()).runs_since is None
-    assert await store.oldest_end(2, with_events=False) is None
+    assert await store.oldest_end(2, {}, with_events=False) is None
     for day in (5, 3, 4):
         more = {"ended_at": DAY.format(day), "last_seq": 2, "stored_bytes": 900}
         await begin_run(store, f"r{day}", 2, "completed", revision=f"rev{day % 2}", **more)
     await begin_run(store, "paused", status="paused")
-    before = replace(NOTHING_OLD, events_before=await store.oldest_end(1, with_events=True) or "")
-    assert await store.purge(before) == 1
+    before = await store.oldest_end(1, {}, with_events=True) or ""
+    assert await store.purge(replace(NOTHING_OLD, events_before=before)) == 1
     found = await store.reach()
     assert (found.events_since, found.runs_since) == (DAY.format(4), DAY.format(3))
     assert found.bytes > 0
-    before = replace(NOTHING_OLD, runs_before=await store.oldest_end(2, with_events=False) or "")
-    assert await store.purge(before) == 2
+    # what is kept for replays is none of them, and no purge deletes it
+    kept = {"completed": DAY.format(4)}
+    assert await store.oldest_end(9, kept, with_events=True) is None
+    assert await store.oldest_end(9, kept, with_events=False) == f"{DAY.format(3)}~"
+    whole = replace(NOTHING_OLD, runs_before="~", kept_since={"completed": ""}, keeps_runs=True)
+    assert await store.purge(whole) == 0
+    before = await store.oldest_end(2, {}, with_events=False) or ""
+    assert await store.purge(replace(NOTHING_OLD, runs_before=before)) == 2
     assert sorted(await run_ids(store)) == ["paused", "r5"]
-    assert await store.oldest_end(9, with_events=True) == await store.oldest_end(
-        1, with_events=False
+    assert await store.oldest_end(9, {}, with_events=True) == await store.oldest_end(
+        1, {}, with_events=False
     )
 
 

@@ -109,13 +109,17 @@ INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4)
 ON CONFLICT DO NOTHING RETURNING 1
 """
 # another process may purge at the same time: the rows that it has locked are skipped
-OLD_RUNS = "SELECT run_id FROM crew_runs WHERE ended_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED"
-# $3: by status, since when events are kept all the same
-OLD_EVENTS = """
-SELECT run_id, last_seq FROM crew_runs WHERE ended_at < $1 AND last_seq - purged_seq > 0
-    AND (NOT $3::text::jsonb ? status OR ended_at < $3::text::jsonb ->> status)
+# {}: by status, since when runs are kept all the same
+_NOT_KEPT = "(NOT {0}::text::jsonb ? status OR ended_at < {0}::text::jsonb ->> status)"
+OLD_RUNS = f"""
+SELECT run_id FROM crew_runs WHERE ended_at < $1 AND {_NOT_KEPT.format("$3")}
 LIMIT $2 FOR UPDATE SKIP LOCKED
-"""
+"""  # noqa: S608 # made of texts of ours
+OLD_EVENTS = f"""
+SELECT run_id, last_seq FROM crew_runs WHERE ended_at < $1 AND last_seq - purged_seq > 0
+    AND {_NOT_KEPT.format("$3")}
+LIMIT $2 FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 # as above
 SURPLUS_EVENTS = """
 SELECT run_id, last_seq - $1 FROM crew_runs
 WHERE last_seq - purged_seq > $1 AND ended_at IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -129,11 +133,12 @@ SELECT (SELECT coalesce(sum(bytes), 0)::bigint FROM crew_runs WHERE bytes > 0)
     (SELECT min(ended_at) FROM crew_runs WHERE ended_at IS NOT NULL),
     (SELECT min(used_at) FROM crew_conversations), (SELECT min(at) FROM crew_audit)
 """
-OLDEST_END = """
+OLDEST_END = f"""
 SELECT max(ended_at) FROM (
-    SELECT ended_at FROM crew_runs WHERE {} AND ended_at IS NOT NULL ORDER BY ended_at LIMIT $1
+    SELECT ended_at FROM crew_runs
+    WHERE {{}} AND ended_at IS NOT NULL AND {_NOT_KEPT.format("$2")} ORDER BY ended_at LIMIT $1
 ) AS oldest
-"""
+"""  # noqa: S608 # as above
 OLDEST_END_WITH_EVENTS = OLDEST_END.format("last_seq - purged_seq > 0")
 OLDEST_END_OF_ALL = OLDEST_END.format("true")
 # what is left of a run's events takes a part of its bytes

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from typing import Any
@@ -143,12 +143,14 @@ class PostgresStore(SqlRuns):
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
         async with self.server.connection(writes=True) as connection, connection.transaction():
-            found = await connection.fetch(OLD_RUNS, ages.runs_before, limit)
+            kept, of_runs = (
+                json.dumps(dict(one)) for one in (ages.kept_since, ages.runs_kept_since)
+            )
+            found = await connection.fetch(OLD_RUNS, ages.runs_before, limit, of_runs)
             gone = [run_id for (run_id,) in found]
             for table in ("crew_events", "crew_idempotency_records", "crew_runs"):
                 sql = f"DELETE FROM {table} WHERE run_id = ANY($1)"  # noqa: S608 # names of ours
                 await connection.execute(sql, gone)
-            kept = json.dumps(dict(ages.kept_since))
             old = await connection.fetch(OLD_EVENTS, ages.events_before, limit, kept)
             old += await connection.fetch(SURPLUS_EVENTS, ages.max_events, limit)
             for run_id, last in old:
@@ -166,11 +168,13 @@ class PostgresStore(SqlRuns):
             found = await connection.fetch(REACH)
         return StoredReach(*found[0])
 
-    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+    async def oldest_end(
+        self, count: int, kept_since: Mapping[str, str], *, with_events: bool
+    ) -> str | None:
         """See Purging."""
         sql = OLDEST_END_WITH_EVENTS if with_events else OLDEST_END_OF_ALL
         async with self.server.connection() as connection:
-            found: str | None = await connection.fetchval(sql, count)
+            found: str | None = await connection.fetchval(sql, count, json.dumps(dict(kept_since)))
         # behind the last one
         return f"{found}~" if found is not None else None
 

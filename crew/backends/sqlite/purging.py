@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Mapping
 
 from crew.journal.records.revisions import KEPT_REVISIONS
 from crew.journal.records.rows import PurgeAges, StoredReach
@@ -16,16 +17,18 @@ WITH RECURSIVE used (revision) AS (
     FROM used WHERE used.revision IS NOT NULL
 )
 """
+# by status, since when runs are kept all the same: JSON
+NOT_KEPT = "ended_at < coalesce(json_extract(?, '$.' || status), '~')"
 # "used" comes first in the join: a CROSS JOIN is made in the order in which it is written
 OLD_RUNS = f"""
 {REVISIONS} SELECT run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
-WHERE (last_seq > purged_seq) IN (0, 1) AND ended_at < ? LIMIT ?
+WHERE (last_seq > purged_seq) IN (0, 1) AND ended_at < ?
+    AND {NOT_KEPT} LIMIT ?
 """  # noqa: S608 # made of texts of ours
-# by status, since when events are kept all the same: JSON
 OLD_EVENTS = f"""
 {REVISIONS} SELECT last_seq, run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
 WHERE (last_seq > purged_seq) = 1 AND ended_at < ?
-    AND ended_at < coalesce(json_extract(?, '$.' || status), '~') LIMIT ?
+    AND {NOT_KEPT} LIMIT ?
 """  # noqa: S608 # as above
 # the index of long runs has those with more events than this
 LONG = 1000
@@ -65,17 +68,17 @@ SELECT (page_count - freelist_count) * page_size
 FROM pragma_page_count, pragma_freelist_count, pragma_page_size
 """
 USED_REVISIONS = f"{REVISIONS} SELECT revision FROM used"  # noqa: S608 # as above
-OLDEST_ENDS = """
+OLDEST_ENDS = f"""
 SELECT ended_at FROM runs
-WHERE revision = ? AND (last_seq > purged_seq) = ? AND ended_at IS NOT NULL
+WHERE revision = ? AND (last_seq > purged_seq) = ? AND ended_at IS NOT NULL AND {NOT_KEPT}
 ORDER BY ended_at LIMIT ?
-"""
+"""  # noqa: S608 # as above
 
 
 def reach(connection: sqlite3.Connection) -> StoredReach:
     """Return how much there is, and how far back. See Purging."""
     (size,) = connection.execute(SIZE).fetchone()
-    ends = [_oldest_ends(connection, 1, has_events=flag)[:1] for flag in (True, False)]
+    ends = [_oldest_ends(connection, 1, "{}", has_events=flag)[:1] for flag in (True, False)]
     events, others = (found[0] if found else None for found in ends)
     used = connection.execute("SELECT min(used_at) FROM conversations").fetchone()[0]
     audit = connection.execute("SELECT min(at) FROM audit").fetchone()[0]
@@ -83,34 +86,43 @@ def reach(connection: sqlite3.Connection) -> StoredReach:
     return StoredReach(int(size), events, runs, used, audit)
 
 
-def oldest_end(connection: sqlite3.Connection, count: int, *, with_events: bool) -> str | None:
+def oldest_end(
+    connection: sqlite3.Connection,
+    count: int,
+    kept_since: Mapping[str, str],
+    *,
+    with_events: bool,
+) -> str | None:
     """Return a time before which so many have ended. See Purging."""
-    found = _oldest_ends(connection, count, has_events=True)
+    kept = json.dumps(dict(kept_since))
+    found = _oldest_ends(connection, count, kept, has_events=True)
     if not with_events:
-        found += _oldest_ends(connection, count, has_events=False)
+        found += _oldest_ends(connection, count, kept, has_events=False)
     # behind the last one
     return f"{sorted(found)[:count][-1]}~" if found else None
 
 
-def _oldest_ends(connection: sqlite3.Connection, count: int, *, has_events: bool) -> list[str]:
+def _oldest_ends(
+    connection: sqlite3.Connection, count: int, kept: str, *, has_events: bool
+) -> list[str]:
     """Return when the oldest ended runs have ended, in order.
 
     The index begins with their revision.
     """
     found: list[str] = []
     for (revision,) in connection.execute(USED_REVISIONS).fetchall():
-        rows = connection.execute(OLDEST_ENDS, (revision, has_events, count))
+        rows = connection.execute(OLDEST_ENDS, (revision, has_events, kept, count))
         found += [ended_at for (ended_at,) in rows]
     return sorted(found)[:count]
 
 
 def purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     """Delete some of what is old; how many runs were touched. See Purging."""
-    gone = connection.execute(OLD_RUNS, (ages.runs_before, limit)).fetchall()
+    kept, of_runs = (json.dumps(dict(one)) for one in (ages.kept_since, ages.runs_kept_since))
+    gone = connection.execute(OLD_RUNS, (ages.runs_before, of_runs, limit)).fetchall()
     for table in ("events", "idempotency_records", "runs"):
         sql = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 # names of ours
         connection.executemany(sql, gone)
-    kept = json.dumps(dict(ages.kept_since))
     old = connection.execute(OLD_EVENTS, (ages.events_before, kept, limit)).fetchall()
     surplus = SURPLUS_OF_LONG_RUNS if ages.max_events >= LONG else SURPLUS
     old += connection.execute(surplus, (ages.max_events, limit)).fetchall()

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -123,9 +123,13 @@ class SqliteStore(SqlRuns):
         """See Purging."""
         return await self._file.do(reach)
 
-    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+    async def oldest_end(
+        self, count: int, kept_since: Mapping[str, str], *, with_events: bool
+    ) -> str | None:
         """See Purging."""
-        return await self._file.do(lambda c: oldest_end(c, count, with_events=with_events))
+        return await self._file.do(
+            lambda c: oldest_end(c, count, kept_since, with_events=with_events)
+        )
 
     async def announce_listeners(
         self, process: str, run_ids: Sequence[str], seconds: float

@@ -134,12 +134,24 @@ def named_files(files: Mapping[str, bytes]) -> dict[str, int]:
     return {**named, **dict.fromkeys(_word_files(files), MAX_VOCABULARY_BYTES)}
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether a name has a part that begins with a dot: secrets and our own data have."""
+    return any(part.startswith(".") and part != ".." for part in name.split("/"))
+
+
+def no_named_file(name: str) -> str:
+    """Return why a file that others name was not read."""
+    if is_hidden(name):
+        return f"{name} is hidden, and no such file is read; give it a name without a dot before it"
+    return f"there is no file {name} in the crew's folder that can be read"
+
+
 def _read_named(folder: Path, files: dict[str, bytes], gone: Collection[str] = ()) -> None:
     for name, most in named_files(files).items():
         # the loader says what is wrong with one that is not there
         with suppress(OSError, ValueError):
             path = folder / name
-            if name not in gone and not leads_outside(path, folder):
+            if name not in gone and not is_hidden(name) and not leads_outside(path, folder):
                 files[name] = _read_file(path, most)
 
 

@@ -295,6 +295,13 @@ class PurgeAges:
     revisions_before: str
     # by status: what has ended since this time keeps its events all the same
     kept_since: Mapping[str, str] = field(default_factory=dict)
+    # and is no run that is deleted
+    keeps_runs: bool = False
+
+    @property
+    def runs_kept_since(self) -> Mapping[str, str]:
+        """By status: what has ended since this time is not deleted."""
+        return self.kept_since if self.keeps_runs else {}
 
 
 NOTHING_OLD = PurgeAges("", 10**12, "", "")

@@ -14,10 +14,17 @@ LIMITS = frozenset({"pattern", "maximum", "minimum", "maxLength", "maxItems", "f
 LISTS = ("hosts", "runs", "reads", "writes")
 
 
+def path_of_tool(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the path of a value of an MCP server's tool as of one that is no server's."""
+    return ("tools", *path[3:]) if path[::2][:2] == ("tools", "tools") and len(path) > 3 else path
+
+
 def is_more(path: tuple[str, ...], then: Any, now: Any) -> bool:
     """Return whether a changed value may let the crew do more."""
     last = path[-1]
-    match path:
+    match path_of_tool(path):
+        case ("agents", _, "plan", "approve"):
+            return bool(then) and not now
         case ("agents", _, ("tools" | "documents")):
             return bool(set(now or ()) - set(then or ()))
         case ("agents", _, "cost_limits", *_) if last in BUDGETS:

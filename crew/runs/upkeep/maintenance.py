@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.journal.events import RunStatus
-from crew.journal.records.listing import RunFilter
-from crew.journal.records.rows import PAGE, PurgeAges, RunRow
+from crew.journal.records.rows import PurgeAges, RunRow
 from crew.runs.runs import Runs
+from crew.runs.upkeep.kept import kept_for_replays
 from crew.runs.upkeep.storage import GIGABYTE, Storage
 from tools.clock import rfc3339
 
@@ -30,7 +29,6 @@ KEEP_REVISIONS_HOURS = 1.0
 KEEP_NOTICES_HOURS = 48.0
 # what calls of models have cost: each call, and the sums of days
 KEEP_CALLS_DAYS, KEEP_SUMS_DAYS = 90, 400
-ENDED: tuple[RunStatus, ...] = ("completed", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,31 +163,6 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     purged += await runs.store.costs.purge(calls_before, days_before)
     await runs.store.budgets.purge(calls_before)
     return purged > 0
-
-
-async def kept_for_replays(runs: Runs, events_before: datetime) -> dict[str, str]:
-    """Return by status since when the runs have ended that keep their events for replays.
-
-    Args:
-        runs: have the crew, which says how many, and the store.
-        events_before: what has ended before loses its events otherwise.
-    """
-    keep = runs.crew.config.replay.keep
-    since = runs.store.now() - timedelta(days=keep.days)
-    if not keep.runs or events_before <= since:
-        return {}
-    found: dict[str, str] = {}
-    for status in ENDED:
-        left, after = keep.runs, None
-        while page := await runs.store.rows(
-            RunFilter(status, since=rfc3339(since)), min(left, PAGE), after
-        ):
-            oldest = min(row.ended_at or "~" for row in page)
-            found[status] = min(found.get(status, "~"), oldest)
-            left, after = left - len(page), page[-1].run_id
-            if not left:
-                break
-    return found
 
 
 async def forget_conversations(runs: Runs) -> bool:

@@ -2,11 +2,13 @@
 
 import logging
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from crew.journal.records.notices import plain_notices
 from crew.journal.records.rows import NOTHING_OLD, PurgeAges, StoredReach
 from crew.runs.runs import Runs
+from crew.runs.upkeep.kept import kept_for_replays
 from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
@@ -52,11 +54,14 @@ class Storage:
         await self._warn(runs)
         if not self.max_bytes or self.bytes <= self.max_bytes:
             return False
+        kept = await kept_for_replays(runs, runs.store.now())
         count, wanted, last = 0, 1, ""
         for _ in range(MAX_WRITES):
-            ages = await _oldest(runs, wanted)
+            ages = await _oldest(runs, wanted, kept)
             if ages is None:
-                log.warning("the database is full, and no run has ended that could be deleted")
+                rest = ": what has ended is kept by replay.keep" if kept else ""
+                text = "the database is full, and no run has ended that could be deleted%s"
+                log.warning(text, rest)
                 return False
             before, touched = self.bytes, await runs.store.purge(ages, MAX_AT_ONCE)
             count, last = count + touched, max(ages.events_before, ages.runs_before)
@@ -84,13 +89,18 @@ class Storage:
             await runs.store.outbox.add(notices)
 
 
-async def _oldest(runs: Runs, count: int) -> PurgeAges | None:
-    """Return the events of some of the oldest runs, or such runs where no events are left."""
-    before = await runs.store.oldest_end(count, with_events=True)
+async def _oldest(runs: Runs, count: int, kept: Mapping[str, str]) -> PurgeAges | None:
+    """Return the events of some of the oldest runs, or such runs where no events are left.
+
+    `kept`: by status, since when runs are kept for replays.
+    """
+    before = await runs.store.oldest_end(count, kept, with_events=True)
     if before is not None:
-        return replace(NOTHING_OLD, events_before=before)
-    before = await runs.store.oldest_end(count, with_events=False)
-    return None if before is None else replace(NOTHING_OLD, runs_before=before)
+        return replace(NOTHING_OLD, events_before=before, kept_since=kept)
+    before = await runs.store.oldest_end(count, kept, with_events=False)
+    if before is None:
+        return None
+    return replace(NOTHING_OLD, runs_before=before, kept_since=kept, keeps_runs=True)
 
 
 def reach_text(reach: StoredReach) -> str:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from crew.journal.records.listing import NO_TIME, RunFilter, beginning_of
 from crew.journal.records.rows import RunRow
-from server.http.callers.rights import caller_of, own_run
+from server.http.callers.rights import caller_of, own_run, require
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse, describe_listed_run
@@ -56,10 +56,15 @@ async def page_of_runs(
 
 
 def filter_of(request: Request, given: Mapping[str, Any]) -> RunFilter:
-    """Return which runs are wanted, of the ones that the caller may see."""
+    """Return which runs are wanted, of the ones that the caller may see; raises HttpProblem."""
     caller = caller_of(request)
-    sees_all = "admin" in caller.scopes and not given.get("own")
-    owner = given.get("owner") if sees_all else caller.owner
+    owner, is_own = given.get("owner"), given.get("own")
+    if owner not in (None, caller.owner):
+        require(request, "admin")
+        if is_own:
+            raise bad_request([("owner", "is another one than the caller, whose own are wanted")])
+    if is_own or "admin" not in caller.scopes:
+        owner = caller.owner
     since, until = (beginning_in(given, field) for field in TIME_PARAMETERS)
     return RunFilter(
         given.get("status"),

@@ -46,9 +46,21 @@ def test_servers_by_name(tmp_path: Path, home: dict[str, str]):
         assert "other" in crew("profile", "list", **home).stdout
         assert "OTHER is not set" in crew("runs", "--profile", "other", **home).stderr
         assert crew("runs", "--profile", "other", OTHER=TOKEN, **home).returncode == 0
-        assert crew("profile", "remove", "other", **home).returncode == 0
         own = crew("profile", "check", "prod", CREW_TOKEN="of-no-one", **home)
         assert "alice: read" in own.stdout, "its own token comes first"
+        # no proxy gets it: this machine needs none, and it would have the token in the clear
+        proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
+        near = crew("runs", "--profile", "prod", **proxies, **home)
+        assert near.returncode == 0, near.stderr
+        assert crew("runs", "--profile", "other", OTHER=f"{TOKEN}\r", **home).returncode == 0
+        for wrong in (f"{TOKEN}\nx", f"{TOKEN}é"):
+            for given in ({"OTHER": wrong}, {"CREW_TOKEN": wrong, "CREW_SERVER": server.url}):
+                options = ["--profile", "other"] if "OTHER" in given else []
+                refused = crew("runs", *options, **given, **home)
+                said = refused.stdout + refused.stderr
+                assert (refused.returncode, TOKEN in said) == (2, False), said
+                assert "has a character that no token has" in said
+        assert crew("profile", "remove", "other", **home).returncode == 0
         unknown = crew("runs", "--profile", "other", **home)
         assert (unknown.returncode, "known: prod" in unknown.stderr) == (2, True)
 

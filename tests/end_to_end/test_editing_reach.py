@@ -1,0 +1,108 @@
+"""What an edit of a crew's files may never reach: programs, hidden files, what keeps tools in bounds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.end_to_end.test_editing import edited, put, texts_of
+from tests.support.crews import copy_example, write_crew
+from tests.support.processes import client, serving
+
+CHECK = {"kind": "command", "argv": ["/bin/cat", "bin/check"], "description": "Checks."}
+READS = {"kind": "command", "argv": ["/bin/cat", "notes.txt"], "description": "Reads notes."}
+PLAN = {"workers": ["worker"], "approve": True}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tools = {"check": CHECK, "notes": READS}
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["check", "notes"]}}, tools=tools)
+    (folder / "bin").mkdir()
+    for name in ("bin/check", "notes.txt", ".env"):
+        (folder / name).write_text("DB_PASSWORD=hunter2\n")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["bin/check", "notes.txt"])
+def test_what_a_tool_runs_is_not_written(folder: Path, name: str):
+    """Also where the same request names it as a text for a prompt."""
+    with serving(folder, CREW_EDIT="1") as server, client(server) as http:
+        base, texts = texts_of(http)
+        blocks = ["history", {"kind": "text", "file": name}]
+        agent = edited(texts["agents/a.yaml"], "context", {"blocks": blocks})
+        files = {"agents/a.yaml": agent, name: "echo owned"}
+        refused = put(http, base, files=files)
+        assert (refused.status_code, "on the machine only" in refused.text) == (400, True)
+        assert (folder / name).read_text() == "DB_PASSWORD=hunter2\n"
+        # a text of its own may come with the agent that reads it
+        blocks = ["history", {"kind": "text", "file": "rules.md"}]
+        agent = edited(texts["agents/a.yaml"], "context", {"blocks": blocks})
+        done = put(http, base, files={"agents/a.yaml": agent, "rules.md": "Be kind."})
+        assert done.status_code == 200, done.text
+
+
+@pytest.mark.parametrize("name", [".env", ".crew/x.md", "docs/.secret.md"])
+def test_hidden_files_are_not_read(folder: Path, name: str):
+    """No prompt gets them, and so nobody who reads the files."""
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("DB_PASSWORD=hunter2\n")
+    with serving(folder, CREW_EDIT="1") as server, client(server) as http:
+        base, texts = texts_of(http)
+        blocks = ["history", {"kind": "text", "file": name}]
+        agent = edited(texts["agents/a.yaml"], "context", {"blocks": blocks})
+        refused = put(http, base, files={"agents/a.yaml": agent})
+        assert (refused.status_code, "is hidden" in refused.text) == (422, True), refused.text
+        checked = http.post("/api/crew/files/check", json={"files": {"agents/a.yaml": agent}})
+        assert "hunter2" not in checked.text + str(texts_of(http))
+
+
+SERVER = {
+    "command": "python3",
+    "kind": "mcp",
+    "args": ["runbook.py"],
+    "deny": ["drop_step"],
+    "pin": True,
+    "tools": {"find_step": {"requires_approval": True}},
+}
+PYTHON = {"kind": "python", "function": "own.py:pay", "isolate": "process"}
+WEAKER = {
+    "an MCP tool without its approval": ("tools.yaml", "tools.runbook.tools", None),
+    "a plan that nobody approves": ("agents/lead.yaml", "plan.approve", False),
+    "a server that is not pinned": ("tools.yaml", "tools.runbook.pin", False),
+    "what was denied": ("tools.yaml", "tools.runbook.deny", None),
+    "what a server says of its tools": ("tools.yaml", "tools.runbook.trust_annotations", True),
+    "a tool in the server's own process": ("tools.yaml", "tools.pay.isolate", None),
+}
+STRONGER = {
+    "one denied more": ("tools.yaml", "tools.runbook.deny", ["drop_step", "find_step"]),
+    "only some allowed": ("tools.yaml", "tools.runbook.allow", ["find_step"]),
+}
+
+
+def test_what_keeps_tools_in_bounds_stays(tmp_path: Path):
+    """It is refused to take it away, not to add to it, and the difference marks it."""
+    source = copy_example("tools-without-code", tmp_path)
+    agents: dict[str, Any] = {
+        "lead": {"plan": PLAN, "tools": ["runbook"]},
+        "worker": {"is_terminal": True, "tools": ["pay"]},
+    }
+    tools = {"runbook": SERVER, "pay": PYTHON}
+    folder = write_crew(tmp_path / "crew", agents, tools=tools)
+    for name in ("runbook.py", "mcp.lock.json"):
+        (folder / name).write_bytes((source / name).read_bytes())
+    (folder / "own.py").write_text('def pay() -> str:\n    """Pay."""\n    return "ok"\n')
+    with serving(folder, CREW_EDIT="1") as server, client(server) as http:
+        base, texts = texts_of(http)
+
+        def change(file: str, path: str, value: Any) -> dict[str, str]:
+            return {file: edited(texts[file], path, value)}
+
+        for name, weaker in WEAKER.items():
+            refused = put(http, base, files=change(*weaker))
+            assert (refused.status_code, refused.json().get("code")) == (403, "wider-reach"), name
+        for name, stronger in STRONGER.items():
+            checked = http.post("/api/crew/files/check", json={"files": change(*stronger)}).json()
+            assert not checked["refused"], (name, checked)
+        assert yaml.safe_load(texts["tools.yaml"])["tools"]["pay"]["isolate"] == "process"
