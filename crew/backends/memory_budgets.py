@@ -13,6 +13,7 @@ from crew.journal.records.spent.budgets import (
     Reservation,
     Reserved,
     Share,
+    hidden_value,
 )
 from crew.journal.records.spent.costs import CALL, CallRow
 
@@ -153,10 +154,33 @@ class MemoryBudgets:
         self._costs.add([CALL.validate_json(one.call) for one in found])
         return len(found)
 
-    async def forget(self, value: str, but: Sequence[str]) -> None:
+    async def hide(self, value: str, beginning: str, but: Sequence[str]) -> None:
         """See BudgetLog."""
-        for key in [one for one in self._pots if one.value == value and one.budget not in but]:
-            del self._pots[key]
+        for key in [*self._pots]:
+            is_meant = key.value == value or key.value.startswith(beginning)
+            if is_meant and key.budget not in but:
+                self._rename(key, hidden_value(key.value))
+
+    async def show(self, values: Sequence[str], budgets: Sequence[str]) -> None:
+        """See BudgetLog."""
+        names = {hidden_value(value): value for value in values}
+        for key in [*self._pots]:
+            if key.value in names and key.budget in budgets:
+                self._rename(key, names[key.value])
+
+    def _rename(self, key: PotKey, value: str) -> None:
+        made, pot = key._replace(value=value), self._pots.pop(key)
+        known = self._pots.get(made, PotState(made, pot.resets_at))
+        self._pots[made] = replace(
+            known,
+            nanos=known.nanos + pot.nanos,
+            tokens=known.tokens + pot.tokens,
+            calls=known.calls + pot.calls,
+            more_nanos=known.more_nanos + pot.more_nanos,
+            more_tokens=known.more_tokens + pot.more_tokens,
+        )
+        warned = self._warned.pop(key, 0)
+        self._warned[made] = max(warned, self._warned.get(made, 0))
 
     async def purge(self, before: str) -> None:
         """See BudgetLog."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from crew.budgets.periods import Per, period_of
@@ -61,6 +62,15 @@ class Budget:
         return is_agent and (not self.models or model in self.models)
 
 
+# in whose pots stands who a person is
+PEOPLE_SCOPES: tuple[Scope, ...] = ("user", "token", "conversation")
+
+
+def conversations_of(user_id: str) -> str:
+    """Return how the values of a user's conversations begin."""
+    return f"{quote(user_id, safe='')}:"
+
+
 @dataclass(frozen=True, slots=True)
 class Payer:
     """For what a call is made: the values of the scopes."""
@@ -79,12 +89,21 @@ class Payer:
         hook = row.source_name if row.source == "hook" else ""
         return cls(row.run_id, row.conversation_id, row.user_id, row.owner, schedule, hook)
 
+    @property
+    def of_people(self) -> list[str]:
+        """The values of the scopes of a person, which an erasure hides."""
+        found = [self.value(scope, "") for scope in PEOPLE_SCOPES]
+        return [one for one in found if one]
+
     def value(self, scope: Scope, agent_id: str) -> str | None:
         """Return its value of a scope; None: it has none, and no pot."""
         if scope == "crew":
             return ""
         if scope == "agent":
             return agent_id
+        if scope == "conversation" and self.conversation and self.user:
+            # ids are chosen by clients: of two users each may have the same
+            return conversations_of(self.user) + self.conversation
         return getattr(self, scope) or None
 
 

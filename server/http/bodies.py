@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, model_validator
 from pydantic_core import to_json
 
 from crew.documents.images import MAX_ATTACHMENTS
@@ -157,7 +157,7 @@ class StartBody(Body):
     """Whom the run is for; the token's owner unless given. Another one needs the scope `act_as`."""
     conversation_id: Annotated[str, Field(pattern=ID)] | None = None
     """The conversation that the run goes on with; an unknown one is begun."""
-    max_usd: Annotated[float, Field(ge=1e-9, le=1e9)] | None = None
+    max_usd: Annotated[float, Strict(), Field(ge=1e-9, le=1e9)] | None = None
     """What the run may cost, beside what budgets allow; then it fails."""
     model: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     """One of `settings.client_models`, for the agents that take the model of a request."""

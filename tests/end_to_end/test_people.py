@@ -69,6 +69,10 @@ def folder(tmp_path: Path) -> Path:
         tools=TOOLS,
         memory={"recall": {}, "core": {"notes": {"description": "notes"}}},
         conversations={"title_after": 1},
+        budgets={
+            scope: {"scope": scope, "per": "day", "calls": 30, "then": "block"}
+            for scope in ("user", "token", "conversation")
+        },
         documents={
             "papers": {"description": "of a person", "scope": "user"},
             "sent": {"description": "of a conversation"},
@@ -210,6 +214,21 @@ def test_the_id_of_a_person_goes_too(folder: Path):
             assert (entries["action"], entries["name"]) == ("erase", "")
 
 
+def test_an_erasure_fills_no_budget(folder: Path):
+    """Who was erased has used what was used, and is not known by it until they come again."""
+    text = (folder / "crew.yaml").read_text()
+    (folder / "crew.yaml").write_text(text.replace("calls: 30", "calls: 2"))
+    with serving(folder, CREW_API_TOKENS=",".join(ENTRIES)) as server, client(server) as http:
+        who = auth("ann")
+        for _ in range(2):
+            done = http.post("/api/crew/run", json={"query": "hello"}, headers=who)
+            assert done.status_code == 200, done.text
+        assert http.post("/api/crew/run", json={"query": "hello"}, headers=who).status_code == 402
+        assert http.delete("/api/crew/users/ann", headers=who).status_code == 202
+        until(lambda: not bytes_with(folder, '"ann"'))
+        assert http.post("/api/crew/run", json={"query": "hello"}, headers=who).status_code == 402
+
+
 def test_a_killed_process_leaves_the_rest_to_the_next(folder: Path):
     server = start_server(folder, CREW_API_TOKENS=",".join(ENTRIES))
     with client(server) as http:
@@ -242,10 +261,8 @@ def test_the_command_erases_beside_a_server(folder: Path):
 def test_a_user_beside_one_with_a_longer_id(folder: Path):
     """`ann` is not shown what is kept of `ann:bo`, and pays for none of it."""
     tokens = f"ann+read+run:{'a' * 32},shop+read+run+act_as:{'s' * 32}"
-    (folder / "crew.yaml").write_text(
-        (folder / "crew.yaml").read_text()
-        + "budgets: {person: {scope: user, per: day, calls: 3}}\n"
-    )
+    text = (folder / "crew.yaml").read_text()
+    (folder / "crew.yaml").write_text(text.replace("calls: 30", "calls: 3"))
     described = {"helper": "describe", "say": '{"summary": "salaries"}'}
     (folder / "script.yaml").write_text(json.dumps({"rules": [described, *RULES]}))
     with serving(folder, CREW_API_TOKENS=tokens) as server, client(server) as http:

@@ -126,6 +126,32 @@ async def limits_are_raised_and_warned_of_once(store: RunStore) -> None:
     assert [one.key for one in await store.budgets.pots(["ever", "today"])] == [EVER]
 
 
+async def pots_of_who_was_erased_have_no_name(store: RunStore) -> None:
+    """Check that what was used stays without its name, which it has again when they come."""
+    talk = PotKey("talk", "ann:c1", "")
+    others = [PotKey("ever", "eve", ""), PotKey("talk", "anna:c1", ""), PotKey("job", "ann", "")]
+    for number, key in enumerate((EVER, talk, *others)):
+        await store.budgets.reserve(sample_reservation(f"c{number}", sample_share(key)))
+        call = sample_call(f"c{number}", nanos=70 + number, input=5, output=2)
+        await store.costs.record([call])
+    for _ in range(2):
+        # the second time nothing has a name any more
+        await store.budgets.hide("ann", "ann:", ["job"])
+        assert await store.budgets.pot(EVER) is None
+    for number, key in enumerate(others, 2):
+        assert (await state_of(store, key)).nanos == 70 + number
+    found = await store.budgets.pots(["ever", "talk", "job"])
+    assert sum(one.calls for one in found) == 5
+    assert "ann" not in {one.key.value for one in found if one.key.budget != "job"}
+    # a pot that was made meanwhile gets it, too
+    await store.budgets.add(EVER, "", 5, 0)
+    await store.budgets.show(["ann", "ann:c1", "eve"], ["ever", "talk"])
+    state = await state_of(store, EVER)
+    assert (state.nanos, state.tokens, state.calls, state.more_nanos) == (70, 7, 1, 5)
+    assert (await state_of(store, talk)).nanos == 71
+    assert len(await store.budgets.pots(["ever", "talk", "job"])) == 5
+
+
 async def the_fullest_pots_come_first(store: RunStore) -> None:
     """Check the order of pots, by the limit of which most is used, and with what was added."""
     used = {"a": (100, 6), "b": (900, 1), "c": (500, 9), "d": (0, 0)}
@@ -170,6 +196,7 @@ CHECKS = (
     a_written_call_settles_its_reservation,
     lost_calls_count_as_they_were_estimated,
     limits_are_raised_and_warned_of_once,
+    pots_of_who_was_erased_have_no_name,
     the_fullest_pots_come_first,
     calls_at_the_same_time_never_exceed_a_pot,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from agents.events import ToolReturned
+from agents.events import ContextShown, ToolReturned
 from agents.messages import Attachment
 from crew.journal.records.conversations import CREW_OWNER, Exchange, owner_of
 from crew.journal.records.remembered.core import conversation_owner, user_in
@@ -17,6 +17,8 @@ from crew.memory.proofs import PASTED
 
 # of each document
 MAX_CHARS = 5_000_000
+# of documents that were only listed, the newest; earlier exchanges of a conversation
+MAX_LISTED, MAX_EARLIER = 50, 20
 
 
 async def texts_of_others(
@@ -26,7 +28,7 @@ async def texts_of_others(
     attached: Sequence[Attachment],
     known: set[str],
 ) -> list[str]:
-    """Return what tools gave in a run, and the documents that it was shown or that were attached.
+    """Return what tools gave in a run, and documents: shown, listed to its agents or attached.
 
     Args:
         store: has them, as far as the run's events are kept.
@@ -50,6 +52,9 @@ async def texts_of_others(
                 found += texts_of_output(event.result.output)
             elif isinstance(event, DocumentsShown):
                 documents |= dict.fromkeys(one.document_id for one in event.passages)
+            elif isinstance(event, ContextShown):
+                listed = [one.ids for one in event.blocks if one.kind == "documents"]
+                documents |= dict.fromkeys(id_ for ids in listed for id_ in ids[:MAX_LISTED])
         if page.is_last:
             break
     for document_id in [one for one in documents if one not in known]:
@@ -69,6 +74,22 @@ async def texts_beside(
     attached = [*one.attached, *(sent for part in one.said for sent in part.attached)]
     owners = owners_of_documents(user_in(owner), conversation_id)
     return await texts_of_others(store, one.run_id, owners, attached, known)
+
+
+async def texts_before(
+    store: RunStore, owner: str, conversation_id: str, number: int, known: set[str]
+) -> list[str]:
+    """Return these texts of the exchanges before one with a number, of the newest of them.
+
+    `known`: see `texts_of_others`. Raises StoreError.
+    """
+    place, first = (owner, conversation_id), max(0, number - 1 - MAX_EARLIER)
+    earlier = await store.conversations.exchanges(*place, first, MAX_EARLIER)
+    found: list[str] = []
+    for one in earlier:
+        if one.number < number:
+            found += await texts_beside(store, *place, one, known)
+    return found
 
 
 def owners_of_documents(user_id: str, conversation_id: str) -> tuple[str, ...]:

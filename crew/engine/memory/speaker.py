@@ -8,8 +8,9 @@ from crew.crew import Crew
 from crew.engine.masking import EmitTurnEvent
 from crew.engine.memory.counting import counting_of_run
 from crew.engine.memory.finding import Finder, patient_finder
-from crew.engine.memory.pasting import owners_of_documents, texts_of_others
+from crew.engine.memory.pasting import owners_of_documents, texts_before, texts_of_others
 from crew.journal.errors import StoreError
+from crew.journal.records.conversations import owner_of
 from crew.journal.records.remembered.core import Scope, owner_in
 from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefused, Refusal
 from crew.journal.said import attached_by_person, words_of_person
@@ -80,12 +81,17 @@ class Speaker:
             return await asyncio.to_thread(lambda: OwnWords(words, PastedTexts(beside)))
 
     async def _texts_of_others(self) -> list[str]:
-        """Return what tools and documents have given in the run: a person may have pasted it."""
-        query = self.state.query
+        """Return what tools and documents have given so far: a person may have pasted it."""
+        query, of, known = self.state.query, self.state.conversation, set[str]()
         owners = owners_of_documents(query.user_id, query.conversation_id)
         attached = attached_by_person(query, self.state.said)
+        run_id = self.state.run_id
         try:
-            return await texts_of_others(self.store, self.state.run_id, owners, attached, set())
+            found = await texts_of_others(self.store, run_id, owners, attached, known)
+            if of.conversation_id:
+                place = owner_of(query.user_id), of.conversation_id, of.exchange
+                found += await texts_before(self.store, *place, known)
+            return found
         except StoreError as error:
             raise TemporaryError(f"the quote cannot be looked at: {error}") from error
 

@@ -2,6 +2,7 @@
 
 import contextlib
 
+from crew.budgets.rules import PEOPLE_SCOPES, conversations_of
 from crew.journal.records.conversations import Chore
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.remembered.core import user_in
@@ -46,8 +47,8 @@ class Erasing:
         while await self.store.people.erase(user_id, requested_at, PAGE):
             pass
         # of budgets that are gone, too
-        others = [one.name for one in self.runs.crew.budgets if one.scope != "user"]
-        await self.store.budgets.forget(user_id, others)
+        others = [one.name for one in self.runs.crew.budgets if one.scope not in PEOPLE_SCOPES]
+        await self.store.budgets.hide(user_id, conversations_of(user_id), others)
         await forget_pauser(self.store, user_id)
         if await self._left(chore.owner, user_id):
             # it came meanwhile

@@ -8,7 +8,7 @@ from agents.context.blocks import as_data
 from agents.helper import Helper
 from crew.crew import Crew
 from crew.engine.masking import masked_data
-from crew.engine.memory.pasting import texts_beside
+from crew.engine.memory.pasting import texts_before, texts_beside
 from crew.journal.records.conversations import Chore, Conversation, Exchange
 from crew.journal.records.remembered.core import CoreVersion, owner_in, user_in
 from crew.journal.records.remembered.recall import Lesson, RecallItem
@@ -138,8 +138,11 @@ class Learning:
         if not any(map(may_be_pasted, words.values())):
             return {number: OwnWords(texts) for number, texts in words.items()}
         sources, documents, found = PastedTexts(), set[str](), dict[int, OwnWords]()
+        place = known.owner, known.conversation_id
+        # what was learned from before may be pasted now
+        before = await texts_before(self.store, *place, exchanges[0].number, documents)
+        await asyncio.to_thread(sources.add, before)
         for one in exchanges:
-            place = known.owner, known.conversation_id
             beside = await texts_beside(self.store, *place, one, documents)
             # long texts take long, and hold up no other run
             await asyncio.to_thread(sources.add, beside)

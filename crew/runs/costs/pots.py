@@ -11,7 +11,7 @@ from agents.costs.usage import NANOS
 from crew.budgets.estimates import Estimate
 from crew.budgets.periods import period_of
 from crew.budgets.room import full_pots, share_of, with_limits
-from crew.budgets.rules import Budget, Payer, Pot, Reserve
+from crew.budgets.rules import PEOPLE_SCOPES, Budget, Payer, Pot, Reserve
 from crew.crew import Crew
 from crew.engine.spending.first_calls import NextCall, know_lengths, least_of_call
 from crew.engine.spending.warnings import notify_full
@@ -143,6 +143,9 @@ async def require_room(
         KeyReused: another request has the key.
         StoreError: the store failed.
     """
+    if of_people := [one.name for one in crew.budgets if one.scope in PEOPLE_SCOPES]:
+        # who was erased, and comes again, has used what was used
+        await store.budgets.show(Payer.of(row).of_people, of_people)
     if call is None:
         return
     agent = crew.agents[call.agent_id].with_model(call.model)

@@ -197,6 +197,8 @@ async def test_an_answer_is_cut_to_what_is_left(tmp_path: Path):
     ("scope", "users", "refused"),
     [
         ("user", ["ann", "eve", "ann", "", ""], [2]),
+        # the same id is another one's conversation
+        ("conversation", ["ann", "eve", "ann", "", ""], [2, 4]),
         ("run", ["", "", ""], []),
         ("agent", ["", ""], [1]),
     ],
@@ -213,13 +215,17 @@ async def test_each_value_has_its_own_pot(
         SAY,
         models={"large": {"provider": "scripted", "prices": PRICES}},
         budgets={"one": {**keys, **per}},
+        conversations={"title_after": None} if scope == "conversation" else None,
     )
+    talk = "c1" if scope == "conversation" else ""
     crew = load_crew(folder)
     found = []
     async with Runs(crew, MemoryStore(crew.clock)) as runs:
         for place, user in enumerate(users):
             try:
-                await play(crew, query=Query("hello", user_id=user), runs=runs)
+                await play(
+                    crew, query=Query("hello", user_id=user, conversation_id=talk), runs=runs
+                )
             except BudgetSpent:
                 found.append(place)
     assert found == refused

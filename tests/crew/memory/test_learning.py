@@ -141,9 +141,9 @@ PASTES: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize(("quote", "text", "proven"), PASTES.values(), ids=PASTES.keys())
-@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("later", ["at once", "in the same lesson", "after a lesson"])
 async def test_a_pasted_passage_teaches_nothing(
-    tmp_path: Path, later: bool, quote: str, text: str, proven: bool
+    tmp_path: Path, later: str, quote: str, text: str, proven: bool
 ):
     """What a tool gave in the exchange, or in one before it, is not the person's word."""
     (tmp_path / "notes.py").write_text(f"def look_up() -> str:\n    return {NOTE + 'The end'!r}\n")
@@ -155,7 +155,7 @@ async def test_a_pasted_passage_teaches_nothing(
     tools = {"look_up": {"kind": "python", "function": "notes.py:look_up", "effect": "read"}}
     given = {"recall": {"learn": {"idle_seconds": 0}}}
     agents = {"a": {"is_terminal": True, "tools": ["look_up"]}}
-    item = taught("so it is", quote, 2 if later else 1)
+    item = taught("so it is", quote, 1 if later == "at once" else 2)
     path = write_crew(
         tmp_path,
         agents,
@@ -166,7 +166,11 @@ async def test_a_pasted_passage_teaches_nothing(
     )
     one = Learned(Runs(load_crew(path), MemoryStore()))
     async with one.runs:
-        await one.say(*(("please look", text) if later else (f"look {text}",)))
+        await one.say(f"look {text}" if later == "at once" else "please look")
+        if later == "after a lesson":
+            await one.learn()
+        if later != "at once":
+            await one.say(text)
         await one.learn()
         assert await one.texts() == (["so it is"] if proven else [])
 

@@ -12,6 +12,30 @@ from tests.support.model_server import completion, http, model_server
 from tools import VirtualClock
 
 
+async def test_words_prove_no_other_text(tmp_path: Path):
+    """An item that is said to be the same keeps its text, and gets no words that prove another one."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        messages = request["messages"]
+        if "worth remembering" not in messages[0]["content"]:
+            return http(200, completion("ok"))
+        item = taught("owns VNM", "I own VNM shares", same_as=1)
+        return http(200, completion(lesson(item)))
+
+    async with model_server(reply) as server:
+        providers = {"far": {"base_url": server.url, "max_retries": 0}}
+        agents = {"a": {"provider": "far", "model": "m", "is_terminal": True}}
+        memory = {"recall": {"learn": {"idle_seconds": 0}}}
+        path = write_crew(tmp_path, agents, providers=providers, memory=memory, conversations={})
+        one = Learned(Runs(load_crew(path, environment={}), MemoryStore()))
+        async with one.runs:
+            await one.runs.memory.recall.add("ann", "", "ann", "owns FPT shares")
+            await one.say("I own VNM shares")
+            await one.learn()
+            (item,) = await one.runs.store.recall.listed("user:ann")
+            assert (item.text, item.quote) == ("owns FPT shares", "")
+
+
 async def test_the_helper_sees_what_is_known(tmp_path: Path):
     """Blocks, the nearest items with numbers; and says which is the same, and which is replaced."""
     asked: list[str] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import partial
 from itertools import chain
 
 from crew.backends.sql.outbox import insert_notices
@@ -16,6 +17,7 @@ from crew.journal.records.spent.budgets import (
     Reservation,
     Reserved,
     Share,
+    hidden_value,
 )
 from crew.journal.records.spent.costs import CALL
 
@@ -66,7 +68,18 @@ OF_RUN = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE run_id = $1 
 OLD = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE until < $1 ORDER BY id LIMIT $2")
 # a call that was written all the same has settled nothing then
 DROP = sql("DELETE FROM crew_reservations WHERE id = ANY($1)")
-FORGET = sql("DELETE FROM crew_pots WHERE value = $1 AND NOT (budget = ANY($2))")
+# also of values that begin so
+OF_PERSON = sql(f"""
+SELECT {STATE}, warned FROM crew_pots
+WHERE (value = $1 OR substr(value, 1, length($3::text)) = $3) AND NOT (budget = ANY($2))
+""")  # noqa: S608 # ours
+OF_VALUE = sql(f"SELECT {STATE}, warned FROM crew_pots WHERE budget = ANY($1) AND value = $2")  # noqa: S608 # ours
+FORGET = sql(f"DELETE FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
+SUMS = ("nanos", "tokens", "calls", "more_nanos", "more_tokens")
+MERGE = sql(f"""
+UPDATE crew_pots SET {", ".join(f"{name} = {name} + ${n}" for n, name in enumerate(SUMS, 4))},
+    warned = greatest(warned, $9) WHERE {KEY}
+""")  # noqa: S608 # ours
 PURGE = sql("DELETE FROM crew_pots WHERE resets_at <> '' AND resets_at < $1 AND held_calls = 0")
 
 
@@ -143,9 +156,21 @@ class SqlBudgets:
         """See BudgetLog."""
         return await self._database.transact(lambda: _lose(OLD, now, limit))
 
-    async def forget(self, value: str, but: Sequence[str]) -> None:
+    async def hide(self, value: str, beginning: str, but: Sequence[str]) -> None:
         """See BudgetLog."""
-        await self._database.fetch(FORGET, value, list(but), writes=True)
+
+        def work() -> Steps[None]:
+            for row in (yield OF_PERSON, (value, list(but), beginning)):
+                yield from _rename(row, hidden_value(str(row[1])))
+
+        await self._database.transact(work)
+
+    async def show(self, values: Sequence[str], budgets: Sequence[str]) -> None:
+        """See BudgetLog."""
+        for value in values:
+            hidden = list(budgets), hidden_value(value)
+            if await self._database.fetch(OF_VALUE, *hidden, brief=True):
+                await self._database.transact(partial(_show, hidden, value))
 
     async def purge(self, before: str) -> None:
         """See BudgetLog."""
@@ -169,6 +194,20 @@ def _reserve(wanted: Reservation) -> Steps[Reserved]:
     )
     yield insert("reservations", RESERVATION, len(shares)), tuple(rows)
     return Reserved(True, pots)
+
+
+def _show(hidden: tuple[list[str], str], value: str) -> Steps[None]:
+    for row in (yield OF_VALUE, hidden):
+        yield from _rename(row, value)
+
+
+def _rename(row: Sequence[object], value: str) -> Steps[None]:
+    """Give a pot another value; of one that is there already, what was used is added."""
+    (*columns, warned), state = row, pot_state(row[:-1])
+    yield insert("pots", MAKE, 1), (columns[0], value, *columns[2:4])
+    used = (getattr(state, name) for name in SUMS)
+    yield MERGE, (columns[0], value, columns[2], *used, warned)
+    yield FORGET, state.key
 
 
 def _lose(statement: object, *values: object) -> Steps[int]:

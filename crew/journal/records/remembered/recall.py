@@ -153,7 +153,11 @@ class Search:
 
 
 def said_again(known: RecallItem, given: RecallItem) -> RecallItem:
-    """Return an item that was said once more; it is live again, if it was not."""
+    """Return an item that was said once more; it is live again, if it was not.
+
+    Words that prove another text prove this one only where it is the same.
+    """
+    proof = given.quote if known.digest == given.digest else ""
     return replace(
         known,
         seen=known.seen + 1,
@@ -162,7 +166,7 @@ def said_again(known: RecallItem, given: RecallItem) -> RecallItem:
         key=given.key or known.key,
         topics=known.topics or given.topics,
         outcome=given.outcome or known.outcome,
-        quote=known.quote or given.quote,
+        quote=known.quote or proof,
         replaced_by="",
         call_key=given.call_key or known.call_key,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from agents.events import Warned
+from crew.journal.records.remembered.people import digest_of_user
 from crew.journal.records.rows import IdempotencyRecord, Notice
 
 
@@ -132,6 +133,11 @@ class BudgetState:
 NO_BUDGET = BudgetState()
 
 
+def hidden_value(value: str) -> str:
+    """Return the name of the pots of a value that was erased."""
+    return f"erased:{digest_of_user(value)}"
+
+
 class BudgetLog(Protocol):
     """Keeps pots. A call that is written settles what was reserved for it. Raises StoreError."""
 
@@ -200,8 +206,18 @@ class BudgetLog(Protocol):
         """Do the same with reservations that have ended by themselves; how many there were."""
         ...
 
-    async def forget(self, value: str, but: Sequence[str]) -> None:
-        """Delete the pots of a value; `but`: of other budgets than these."""
+    async def hide(self, value: str, beginning: str, but: Sequence[str]) -> None:
+        """Give pots a name by which nobody knows them; what was used stays.
+
+        Args:
+            value: of the pots.
+            beginning: of values of others that are hidden, too.
+            but: of these budgets none.
+        """
+        ...
+
+    async def show(self, values: Sequence[str], budgets: Sequence[str]) -> None:
+        """Give the pots of values their names again, if these were hidden; only of some budgets."""
         ...
 
     async def purge(self, before: str) -> None:
