@@ -104,15 +104,28 @@ async def read_json(
     # such as application/a2a+json; a form of another page can send none of them
     if JSON_KIND.fullmatch(kind.strip().lower()) is None:
         raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
-    limit = max_bytes or int(settings.max_request_body_size_kb * 1000)
-    content = await read_bytes(request, limit)
-    try:
-        data = parse_json(content)
-    except ValueError as error:
-        raise bad_request([("body", str(error))]) from None
+    data = _parsed(await read_bytes(request, max_bytes or _most(settings)))
     if not isinstance(data, dict):
         raise bad_request([("body", "must be a JSON object")])
     return data
+
+
+async def read_bounded(request: Request, settings: CrewSettings) -> bytes:
+    """Read a body of JSON that others parse, within the same bounds; raises HttpProblem."""
+    content = await read_bytes(request, _most(settings))
+    _parsed(content)
+    return content
+
+
+def _most(settings: CrewSettings) -> int:
+    return int(settings.max_request_body_size_kb * 1000)
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return parse_json(content)
+    except ValueError as error:
+        raise bad_request([("body", str(error))]) from None
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:

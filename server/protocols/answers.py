@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from starlette.requests import Request
 
+from crew.config.keys.crew_file import CrewSettings
 from crew.journal.query import Answer, text_error
 from crew.journal.records.conversations import Exchange
 from crew.journal.records.rows import IdempotencyRecord
@@ -152,9 +153,14 @@ async def answer_to(
 
 def resume_with(request: Request, run_id: str, answer: Answer) -> ResumeRequest:
     """Return the request of an answer, within the limits of the API; raises HttpProblem."""
+    check_answer(answer, services_of(request).settings)
+    return ResumeRequest(run_id, answer)
+
+
+def check_answer(answer: Answer, settings: CrewSettings) -> None:
+    """Raise HttpProblem for texts that are too long, or no texts."""
     given = [text for one in answer.decisions for text in (one.reason, one.result)]
     for text in (answer.text, *given):
-        check_length(text, services_of(request).settings, "answer")
+        check_length(text, settings, "answer")
         if (error := text_error(text)) is not None:
             raise bad_request([("answer", error)])
-    return ResumeRequest(run_id, answer)

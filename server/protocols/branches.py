@@ -63,6 +63,12 @@ def thread_of(conversation_id: str) -> str:
     return MARK.sub("", conversation_id)
 
 
+def require_thread(row: RunRow, name: str) -> None:
+    """Raise HttpProblem unless a run is of a conversation, as a client names that."""
+    if name not in (row.conversation_id, thread_of(row.conversation_id), row.source_name):
+        raise HttpProblem(409, "what is answered is of another conversation")
+
+
 async def branches_of(request: Request, conversation: str) -> list[Conversation]:
     """Return a conversation of the caller and its branches, oldest first; [] without it."""
     conversations, user = services_of(request).runs.conversations, user_of(request, None)

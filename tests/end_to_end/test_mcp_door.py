@@ -217,6 +217,12 @@ async def test_in_a_terminal(tmp_path: Path):
         # as over HTTP: texts are bounded, and a conversation is a label where the crew keeps none
         for query in ("a\0b", "x" * 10_001):
             assert (await one.call_tool(ASK, {"query": query})).is_error
+        asked = (await one.call_tool(ASK, {"query": "ask"})).structured_content
+        assert asked is not None
+        place = {"run_id": asked["run_id"], "pause": asked["pause"]}
+        for text, is_refused in (("a\0b", True), ("x" * 100_001, True), ("blue", False)):
+            reply = await one.call_tool(REPLY, {**place, "text": text})
+            assert reply.is_error == is_refused, text[:9]
         labelled = await one.call_tool(ASK, {"query": "hi", "conversation_id": "c1"})
         assert not labelled.is_error
     until(lambda: (tmp_path / "crew" / ".crew" / "crew.db").exists())

@@ -103,10 +103,16 @@ class TaskFold:
                 return []
             case "gap":
                 return self._swept(event)
+            case "warning":
+                # the answer before it may be the last
+                return [self._note_event(event)]
             case _:
-                update = self._update(event, WORKING)
-                update["statusUpdate"]["metadata"] = {"crew": {"type": event.type, **_known(event)}}
-                return [*self._release(), update]
+                return [*self._release(), self._note_event(event)]
+
+    def _note_event(self, event: RunEvent) -> dict[str, Any]:
+        update = self._update(event, WORKING)
+        update["statusUpdate"]["metadata"] = {"crew": {"type": event.type, **_known(event)}}
+        return update
 
     def _start(self, event: RunEvent) -> list[dict[str, Any]]:
         data = event.metadata

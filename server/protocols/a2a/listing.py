@@ -70,8 +70,11 @@ async def list_tasks(request: Request, params: dict[str, Any]) -> dict[str, Any]
             if len(found) < MAX_PAGE:
                 break
             after = found[-1].run_id
-    if not rows and token is None and (own := await _own_context(request, params, status)):
-        rows, total = [own], 1
+        own = await _own_context(request, params, status)
+        if own is not None and await _is_since(store, own, moment):
+            # the others have come after it
+            rows += [own] if len(rows) <= size and token != own.run_id else []
+            total += 1
     page = rows[:size]
     folds = [await folded(request, row) for row in page]
     return {

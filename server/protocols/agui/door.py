@@ -26,7 +26,7 @@ from server.protocols.agui.before import messages_before
 from server.protocols.agui.fold import AguiFold
 from server.protocols.agui.interrupts import answer_text, reply_to
 from server.protocols.answers import pause_at, resume_with
-from server.protocols.branches import branch_for, thread_of
+from server.protocols.branches import branch_for, require_thread, thread_of
 from server.protocols.clients import (
     ClientWords,
     begin_once,
@@ -201,9 +201,7 @@ async def _resumed(request: Request, thread_id: str, entries: Any) -> ResumeRequ
         raise bad_request([("resume", "all answers must be to the interrupts of one run")])
     ((run_id, seq),) = places
     row = await own_run(request, run_id)
-    names = (row.conversation_id, thread_of(row.conversation_id), row.source_name)
-    if thread_id not in names:
-        raise HttpProblem(409, "these interrupts are of another thread")
+    require_thread(row, thread_id)
     pause = await pause_at(request, run_id, seq)
     asked = pause_calls(run_id, pause, "")
     caller = caller_of(request)

@@ -27,7 +27,7 @@ from server.protocols.answers import (
     resume_with,
     segment_of,
 )
-from server.protocols.branches import branch_for, branches_of
+from server.protocols.branches import branch_for, branches_of, require_thread
 from server.protocols.clients import ClientWords, begin_once, kept_name, read_object, start_from
 from server.protocols.folds import (
     FoldedForm,
@@ -68,7 +68,7 @@ async def chat(request: Request) -> Response | EventStream:
     trigger = data.get("trigger", TRIGGERS[0])
     if trigger not in TRIGGERS:
         raise bad_request([("trigger", f"is one of {', '.join(TRIGGERS)}")])
-    heard, messages = _heard(data.get("messages"))
+    heard, messages = _heard(request, data.get("messages"))
     heard.ignore(data, sorted(data.keys() - READ))
 
     async def decide() -> tuple[RunRequest, Source | None]:
@@ -138,16 +138,17 @@ async def _at_work(request: Request, chat_id: str) -> RunRow | None:
     return None
 
 
-def _heard(messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
+def _heard(request: Request, messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
     """Return the texts of a chat's messages, and the messages."""
     if not isinstance(messages, list) or not messages:
         raise bad_request([("messages", "must be a list of messages")])
-    heard = ClientWords()
+    heard, roles = ClientWords(), ["user", "assistant"]
+    roles += ["system"] if services_of(request).settings.allow_client_system else []
     for place, one in enumerate(messages):
         where = f"messages[{place}]"
         if not isinstance(one, dict) or not isinstance(one.get("parts"), list):
             raise bad_request([(where, "must be an object with a role and parts")])
-        if one.get("role") not in ("user", "assistant"):
+        if one.get("role") not in roles:
             heard.ignored.append(f"messages.{str(one.get('role'))[:20]}")
             continue
         texts = []
@@ -157,7 +158,7 @@ def _heard(messages: Any) -> tuple[ClientWords, list[dict[str, Any]]]:
                 raise bad_request([(f"{where}.parts[{number}]", "must be an object with a type")])
             if kind == "text" and isinstance(part.get("text"), str):
                 texts.append(part["text"])
-            elif one["role"] == "user":
+            elif one["role"] != "assistant":
                 text = "is no text; only texts are taken here"
                 raise bad_request([(f"{where}.parts[{number}]", text)])
         if text := "\n".join(texts):
@@ -174,7 +175,7 @@ async def _asked(
     is_again: bool,
 ) -> tuple[RunRequest, Source | None]:
     if messages[-1].get("role") == "assistant":
-        return await _approved(request, messages[-1]), None
+        return await _approved(request, messages[-1], chat_id), None
     branch = await branch_for(request, chat_id, heard.messages, again=is_again)
     run_id = await paused_run(request, branch) or await _paused_before(request, messages)
     if is_again and run_id is not None:
@@ -186,7 +187,7 @@ async def _asked(
             if answered is not None:
                 # what was typed meanwhile is said when it has gone on
                 heard.ignored.append("messages.text")
-                return await _approved(request, answered), None
+                return await _approved(request, answered, chat_id), None
             raise HttpProblem(409, "the run waits for a decision: answer its approval request")
         is_named = bool(_name_of({"id": chat_id}, messages))
         await require_new_words(request, run_id, heard.messages, is_named=is_named)
@@ -220,8 +221,10 @@ async def _paused_before(request: Request, messages: list[dict[str, Any]]) -> st
     return run_id if row.status == "paused" else None
 
 
-async def _approved(request: Request, message: dict[str, Any]) -> ResumeRequest:
-    """Return what a message says to the calls of the pause that its run waits in."""
+async def _approved(
+    request: Request, message: dict[str, Any], chat_id: str | None
+) -> ResumeRequest:
+    """Return what a message of a chat says to the calls of the pause that its run waits in."""
     found: dict[str, dict[str, Any]] = {}
     for part in message["parts"]:
         approval = part.get("approval") if isinstance(part, dict) else None
@@ -234,6 +237,8 @@ async def _approved(request: Request, message: dict[str, Any]) -> ResumeRequest:
         text = "the last message must be the user's, or answer the approvals of one pause"
         raise bad_request([("messages", text)])
     ((run_id, seq),) = places
+    if chat_id is not None:
+        require_thread(await own_run(request, run_id), chat_id)
     pause = await pause_at(request, run_id, seq)
     asked, replies = pause_calls(run_id, pause, ""), []
     for one in asked:

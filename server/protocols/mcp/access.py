@@ -10,7 +10,7 @@ from crew.errors import CrewError
 from crew.journal.query import Answer
 from crew.journal.records.rows import RunRow
 from crew.runs.runs import Runs
-from server.http.callers.rights import caller_of, own_run
+from server.http.callers.rights import caller_of, own_run, require
 from server.http.endpoints.starting import start_or_resume
 from server.http.errors import HttpProblem, problem_of
 from server.http.services import services_of
@@ -74,6 +74,13 @@ class RequestAccess:
             return await own_run(self.request, run_id)
         except (HttpProblem, CrewError) as error:
             raise await self._refused(error) from error
+
+    def require_look(self) -> None:
+        """Refuse callers without the scope."""
+        try:
+            require(self.request, "read")
+        except HttpProblem as problem:
+            raise CallRefused(problem.detail) from None
 
     async def cancel(self, run_id: str) -> None:
         """End a run that the caller has started."""

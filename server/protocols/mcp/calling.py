@@ -60,6 +60,10 @@ class CrewAccess(Protocol):
         """Return a run of the caller."""
         ...
 
+    def require_look(self) -> None:
+        """Refuse callers that may not look at runs."""
+        ...
+
     async def cancel(self, run_id: str) -> None:
         """End a run that the caller has started."""
         ...
@@ -101,6 +105,7 @@ class CrewCall:
         try:
             match kind:
                 case "_run":
+                    self.access.require_look()
                     return (await self._look(given["run_id"])).result()
                 case _ if params.request_state is not None:
                     # also of an answer in words, behind which the run asked again

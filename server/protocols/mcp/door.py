@@ -13,17 +13,20 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from crew.runs.runs import Runs
-from server.http.callers.rights import require
+from server.http.callers.rights import caller_of, require
 from server.http.door import Door
 from server.http.errors import HttpProblem
+from server.http.reading import read_bounded
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 
 PATH = "/mcp"
 SENT = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
+# what each tool needs is looked at when it is called
+WHO_MAY = frozenset({"run", "read", "answer"})
 SDK = "mcp.server.streamable_http_manager"
 
 
@@ -40,6 +43,16 @@ def refuse_mcp(problem: HttpProblem, path: str) -> Response:
     error = {"code": -32600 if problem.status < 500 else -32603, "message": problem.detail}
     document = {"jsonrpc": "2.0", "id": None, "error": error}
     return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read, and then what comes."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_message
 
 
 class Transport:
@@ -64,7 +77,9 @@ class Transport:
         """Pass a request on to the transport."""
         request = Request(scope, receive)
         try:
-            require(request, "read")
+            if not WHO_MAY & caller_of(request).scopes:
+                require(request, "read")
+            body = await read_bounded(request, services_of(request).settings)
         except HttpProblem as problem:
             await refuse_mcp(problem, PATH)(scope, receive, send)
             return
@@ -75,7 +90,7 @@ class Transport:
         manager = await asyncio.shield(self._manager)
         # white space around a value is none of it (RFC 9110, 5.5); the HTTP parser leaves it there
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        await manager.handle_request({**scope, "headers": headers}, receive, send)
+        await manager.handle_request({**scope, "headers": headers}, _again(body, receive), send)
 
     async def _serve(self, runs: Runs) -> None:
         assert self._manager is not None, "a request waits for it"

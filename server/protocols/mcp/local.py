@@ -15,6 +15,7 @@ from crew.runs.errors import UnknownRun
 from crew.runs.runs import Runs
 from server.http.errors import HttpProblem
 from server.http.requests import check_length
+from server.protocols.answers import check_answer
 from server.protocols.clients import label_of
 from server.protocols.mcp.calling import CallRefused
 from server.protocols.mcp.serving import mcp_server
@@ -67,7 +68,10 @@ class LocalAccess:
     async def answer(self, run_id: str, answer: Answer) -> tuple[str, int]:
         """Answer a paused run."""
         try:
+            check_answer(answer, self._runs.crew.config.settings)
             run = await self._runs.resume(run_id, answer)
+        except HttpProblem as problem:
+            raise CallRefused(problem.detail) from None
         except (CrewError, LostConfiguration) as error:
             raise CallRefused(str(error)) from None
         return run.id, run.before
@@ -78,6 +82,9 @@ class LocalAccess:
             return await self._runs.row(run_id)
         except UnknownRun as error:
             raise CallRefused(str(error)) from None
+
+    def require_look(self) -> None:
+        """Let all look that may start the command."""
 
     async def cancel(self, run_id: str) -> None:
         """End a run that the caller has started."""

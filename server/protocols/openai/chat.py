@@ -31,6 +31,7 @@ from server.protocols.openai.shape import (
     refuse_chore,
     refuse_fields,
     require_model,
+    with_place,
 )
 
 READ = frozenset({"model", "messages", "stream", "stream_options"})
@@ -59,7 +60,7 @@ async def complete(request: Request) -> Response | EventStream:
         await require_new_words(request, run_id, heard.messages)
         return await answer_to(request, run_id, heard.last_words(), deltas=streams), None
 
-    started = await begin_once(request, data, decide)
+    started = await begin_once(request, with_place(request, data), decide)
     crew = services_of(request).runs.crew
     fold = ChatFold(
         started.run_id,

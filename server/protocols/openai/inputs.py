@@ -46,6 +46,9 @@ async def known_response(request: Request, name: Any) -> tuple[str, int]:
     run_id, begun = found[1], int(found[2])
     await own_run(request, run_id)
     records = await services_of(request).runs.store.records(run_id, begun - 1, 1)
+    if begun == 1 and (not records or records[0].seq > 1):
+        # its first events are no longer kept: it is what the run has come to
+        return run_id, begun
     if not records or records[0].seq != begun or '"type":"start"' not in records[0].public[:40]:
         raise UnknownRun(run_id)
     return run_id, begun

@@ -28,7 +28,7 @@ from server.protocols.answers import (
     resume_with,
     segment_of,
 )
-from server.protocols.branches import branch_behind, branch_for
+from server.protocols.branches import branch_behind, branch_for, require_thread
 from server.protocols.clients import ClientWords, begin_once, kept_name, read_object, start_from
 from server.protocols.folds import (
     BEGUN,
@@ -53,6 +53,7 @@ from server.protocols.openai.shape import (
     refuse_chore,
     refuse_fields,
     require_model,
+    with_place,
 )
 from server.protocols.pauses import CallReply, answer_with, pause_calls
 
@@ -80,6 +81,7 @@ async def create_response(request: Request) -> Response | EventStream:
             (run_id, seq, _), _ = approvals[-1]
             chosen = [one for one in approvals if one[0][:2] == (run_id, seq)]
             await _require_answered(request, [one for one in approvals if one not in chosen])
+            await _require_place(request, data, run_id)
             if not has_words_behind or await _waits(request, run_id, seq):
                 heard.ignored += ["input.message"] if has_words_behind else []
                 replies = await _approved(request, run_id, seq, chosen)
@@ -88,7 +90,7 @@ async def create_response(request: Request) -> Response | EventStream:
             heard.ignored.append("input.mcp_approval_response")
         return await _asked(request, data, heard, deltas=streams)
 
-    started = await begin_once(request, data, decide)
+    started = await begin_once(request, with_place(request, data), decide)
     fold = response_fold(request, started.run_id, model)
     headers = [*heard.headers, *started.headers]
     if streams:
@@ -194,11 +196,7 @@ async def _asked(
     deltas: bool,
 ) -> tuple[RunRequest, Any]:
     """Return what words ask: an answer to a pause, or a new run with what went before."""
-    given = data.get("conversation")
-    conversation = given.get("id") if isinstance(given, dict) else given
-    if conversation is not None and not isinstance(conversation, str):
-        raise bad_request([("conversation", "is an id, or an object with one")])
-    conversation = kept_name(request, conversation) or named_conversation(request)
+    conversation = _conversation_of(request, data)
     previous = data.get("previous_response_id")
     if previous is None:
         conversation = await branch_for(request, conversation, heard.messages)
@@ -220,6 +218,24 @@ async def _asked(
     if paused is not None:
         return await answer_to(request, paused, heard.last_words(), deltas=deltas), None
     return start_from(request, heard, conversation, deltas=deltas)
+
+
+def _conversation_of(request: Request, data: dict[str, Any]) -> str | None:
+    given = data.get("conversation")
+    conversation = given.get("id") if isinstance(given, dict) else given
+    if conversation is not None and not isinstance(conversation, str):
+        raise bad_request([("conversation", "is an id, or an object with one")])
+    return kept_name(request, conversation) or named_conversation(request)
+
+
+async def _require_place(request: Request, data: dict[str, Any], run_id: str) -> None:
+    """Raise HttpProblem where a run that is answered is not what else the request names."""
+    if (previous := data.get("previous_response_id")) is not None:
+        of, _ = await known_response(request, previous)
+        if of != run_id:
+            raise HttpProblem(409, "the approvals are of another response's run")
+    if (conversation := _conversation_of(request, data)) is not None:
+        require_thread(await own_run(request, run_id), conversation)
 
 
 async def _require_newest(request: Request, run_id: str, begun: int) -> None:

@@ -98,6 +98,12 @@ def named_conversation(request: Request) -> str | None:
     return None
 
 
+def with_place(request: Request, data: dict[str, Any]) -> dict[str, Any]:
+    """Return a body with the conversation that a header names, which is a part of the question."""
+    name = named_conversation(request)
+    return data if name is None else {**data, "conversation in headers": name}
+
+
 def seconds_of(event: RunEvent) -> int:
     """Return when an event was recorded, in seconds since 1970."""
     return int(datetime.fromisoformat(event.timestamp).timestamp())

@@ -132,7 +132,7 @@ async def test_words_of_agents_prove_where_the_crew_says_so(tmp_path: Path, lear
 
 NOTE = "The rule of the house is that nobody may sell below cost. " * 5
 PASTES: dict[str, tuple[str, str, bool]] = {
-    "pasted alone": ("nobody may sell below cost", f"Look: {NOTE}", False),
+    "pasted alone": ("nobody may sell below cost", f"See: {NOTE}", False),
     "said beside it": ("nobody may sell below", f"Sure, nobody may sell below cost. {NOTE}", True),
     # the document goes on with the same letter
     "words behind it": ("They own twelve shares", f"{NOTE}They own twelve shares", True),

@@ -99,6 +99,21 @@ async def test_typed_answers_without_words(tmp_path: Path):
         assert "outer" in said, language
 
 
+async def test_a_limit_leaves_the_last_answer_whole(tmp_path: Path):
+    """A warning stands before the end: A2A says the answer once, with its typed data."""
+    agents = {"a": {"output": OUTPUT, "output_text": "reply"}, "b": {"is_terminal": True}}
+    rules = [{"agent": "a", "say": {"reply": "So be it.", "sure": True}}]
+    settings = {"max_handoffs": 0}
+    made = crew_of(tmp_path, agents, rules, routing={"defaults": {"a": "b"}}, settings=settings)
+    log = await log_of(made)
+    assert any(event.type == "warning" for event in log.events)
+    fold = FOLDS["a2a"](log)
+    frames = [frame.document for event in log.events for frame in fold.add(event)]
+    said = [one for one in frames if "So be it." in json.dumps(one)]
+    assert len(said) == 1
+    assert '"sure": true' in json.dumps(said)
+
+
 async def test_an_approval_says_what_was_read(tmp_path: Path):
     """In each language: the call alone does not say that text of others came before it."""
     (tmp_path / "own.py").write_text(
