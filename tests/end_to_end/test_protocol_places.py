@@ -126,6 +126,19 @@ def test_a_context_has_the_task_that_began_it(tmp_path: Path):
             assert found == expected, size
 
 
+async def test_a_trace_goes_on_through_mcp(tmp_path: Path):
+    """By what stands beside the call: that of the request is a gateway's."""
+    caller = f"00-{'7' * 32}-{'a' * 16}-01"
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+        async with connected(server.url) as one:
+            for given, kept in ((caller, True), ("00-no-trace", False)):
+                meta: Any = {"traceparent": given}
+                result = await one.call_tool(ASK, {"query": "hi"}, meta=meta)
+                assert result.structured_content is not None
+                run_id = result.structured_content["run_id"]
+                assert (given in http.get(f"/api/crew/runs/{run_id}/events").text) == kept
+
+
 async def test_mcp_has_the_limits_and_scopes_of_the_api(tmp_path: Path):
     """Bodies are bounded before the SDK has them; who may only run may ask, and not look."""
     settings = {"max_request_body_size_kb": 20}

@@ -19,9 +19,12 @@ from mcp_types import (
 from crew.crew import Crew
 from server.protocols.mcp.calling import CrewAccess, CrewCall
 from server.protocols.mcp.offered import offered_tools
+from tools.tracing import TraceContext, incoming_traceparent
 
 # since when a result may ask for more
 ASKING_VERSION = "2026-07-28"
+# of `_meta`, as other MCP clients say in which trace they call
+TRACEPARENT = "traceparent"
 Context = ServerRequestContext[Any]
 
 
@@ -44,6 +47,10 @@ def mcp_server(crew: Callable[[], Crew], access: Callable[[Context], CrewAccess]
         async def report(steps: int, text: str) -> None:
             await context.session.report_progress(steps, message=text)
 
+        traceparent = (params.meta or {}).get(TRACEPARENT)
+        if isinstance(traceparent, str) and TraceContext.parse(traceparent) is not None:
+            # nearer to the call than the request's own
+            incoming_traceparent.set(traceparent)
         wanted = ClientCapabilities(elicitation=ElicitationCapability())
         # since then a request that is closed is cancelled, too
         can_ask = context.protocol_version >= ASKING_VERSION

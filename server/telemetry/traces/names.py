@@ -25,7 +25,6 @@ TOOL_CALL_ID = "gen_ai.tool.call.id"
 ERROR_TYPE = "error.type"
 
 # only where contents are wanted
-INPUT_MESSAGES = "gen_ai.input.messages"
 OUTPUT_MESSAGES = "gen_ai.output.messages"
 TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
 TOOL_RESULT = "gen_ai.tool.call.result"
