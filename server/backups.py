@@ -5,6 +5,7 @@ import contextlib
 import importlib.metadata
 import logging
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,9 @@ log = logging.getLogger(__name__)
 
 NAME = re.compile(r"crew-([0-9]{8}T[0-9]{6}Z)\.db")
 TIME = "%Y%m%dT%H%M%SZ"
+# while it is written; of a process that was killed it stays
+PART = re.compile(rf"{NAME.pattern}\.part.*")
+PART_SECONDS = 3600.0
 # between two looks whether one is due
 LOOK_SECONDS = 60.0
 # between two tries of one that fails
@@ -53,15 +57,24 @@ def forget_backups(folder: Path, keep: int) -> list[Path]:
     gone = [folder / name for name in names[:-keep]]
     for one in gone:
         one.unlink()
+    # of processes that were killed; what is newer may still be written
+    parts = [one for one in folder.iterdir() if PART.fullmatch(one.name)]
+    for one in parts:
+        if time.time() - one.stat().st_mtime > PART_SECONDS:
+            one.unlink(missing_ok=True)
     return gone
 
 
-def newest_backup(folder: Path) -> datetime | None:
-    """Return when the newest backup of a folder was made; None: there is none."""
+def newest_backup(folder: Path, now: datetime) -> datetime | None:
+    """Return when the newest backup of a folder was made; None: there is none.
+
+    One that is dated later than now says nothing: a clock was wrong.
+    """
     if not folder.is_dir():
         return None
     found = [match[1] for one in folder.iterdir() if (match := NAME.fullmatch(one.name))]
-    return datetime.strptime(max(found), TIME).replace(tzinfo=UTC) if found else None
+    times = [datetime.strptime(one, TIME).replace(tzinfo=UTC) for one in found]
+    return max((one for one in times if one <= now), default=None)
 
 
 class Backups:
@@ -99,7 +112,7 @@ class Backups:
 
     async def _make_due(self, now: datetime) -> None:
         folder = self.plan.folder
-        newest = await asyncio.to_thread(newest_backup, folder)
+        newest = await asyncio.to_thread(newest_backup, folder, now)
         if newest is not None:
             self.done(newest.timestamp())
             if (now - newest).total_seconds() < self.plan.hours * 3600:

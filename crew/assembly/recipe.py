@@ -132,8 +132,7 @@ class Recipe:
         find_secrets(environment, self.secrets)
         if self.looks:
             imports = False
-            texts = (one.decode(errors="replace") for one in sources.files.values())
-            environment = with_stand_ins(environment, texts)
+            environment = with_stand_ins(environment, sources)
         files = read_files(sources, environment, self.secrets, literals)
         if self.model is not None and files.crew is not None:
             replace_models(files, named_model(files.crew, self.model))

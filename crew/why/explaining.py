@@ -269,6 +269,8 @@ class Explainer:
         tool = event.call.tool
         source = self._tool(tool)
         decided = [Ruling("tool", True, tool, source)] if source is not None else []
+        if self.places is None:
+            decided = [Ruling("tool", True, f"{tool}; {NOT_KEPT}")]
         if event.grant:
             text = f"by grant {event.grant} of {event.approved_by or 'a person'}"
             decided.append(Ruling("approval", True, text))

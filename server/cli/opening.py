@@ -12,7 +12,7 @@ import typer
 from agents.errors import ProviderError
 from crew.assembly.recipe import Recipe
 from crew.config.errors import ConfigurationError
-from crew.config.files.environment import find_secrets
+from crew.config.files.environment import find_secrets, with_stand_ins
 from crew.config.files.sources import Sources, read_sources
 from crew.crew import Crew, load_crew, load_from
 from crew.database import CONNECTIONS, Database, is_shared, open_database, open_store, sqlite_path
@@ -60,6 +60,7 @@ def load(
     *,
     dry: bool = False,
     asks: bool = True,
+    needs_variables: bool = True,
     settings: ServerSettings | None = None,
 ) -> Crew:
     """Load the crew of a folder; from here on the process logs without its secrets.
@@ -69,11 +70,20 @@ def load(
         provider: replaces that of every agent; an unknown one is a wrong option.
         dry: see `load_crew`.
         asks: models are called; else they need no key.
+        needs_variables: a variable that is not set is an error; else it has a stand-in.
         settings: how to log; as a command does unless given.
     """
     secrets = guard_process(settings)
+    environment = None if needs_variables else with_stand_ins(os.environ, read_sources(folder))
     try:
-        return load_crew(folder, provider=provider, dry=dry, asks=asks, secrets=secrets)
+        return load_crew(
+            folder,
+            provider=provider,
+            environment=environment,
+            dry=dry,
+            asks=asks,
+            secrets=secrets,
+        )
     except ProviderError as error:
         raise typer.BadParameter(str(error), param_hint="--provider") from None
 

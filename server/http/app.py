@@ -20,6 +20,7 @@ from crew.journal.errors import StoreError
 from crew.runs.queue import Queue
 from crew.runs.upkeep.maintenance import recover_left
 from crew.runs.upkeep.reload import Reloader
+from crew.runs.upkeep.storage import reach_text
 from server.background import Work, background_work
 from server.backups import Backups
 from server.errors import SettingsError
@@ -99,6 +100,9 @@ def build_server(
     async def begin() -> None:
         await store.listen()
         await services.begin()
+        reach = await store.reach()
+        if reach.runs_since is not None:
+            log.info("%s", reach_text(reach))
         if recovers:
             await services.runs.find_left()
         elif queue is None:

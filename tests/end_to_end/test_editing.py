@@ -150,6 +150,15 @@ def test_what_a_reader_sees(folder: Path):
         with client(server, headers={"Authorization": f"Bearer {ADMIN}"}) as http:
             foreign = http.get("/api/crew/files", headers={"Origin": "https://evil.example"})
             assert foreign.status_code == 403
+            base, files = texts_of(http)
+            blocks = "context: { blocks: [history, { kind: text, text: Be brief. }] }\n"
+            saved = put(http, base, files={"crew.yaml": files["crew.yaml"] + blocks})
+            assert saved.status_code == 200, saved.text
+        with client(server, headers=reader) as http:
+            # a file that is shown of one revision alone is not one that was deleted
+            diff = http.get("/api/crew/revisions/1/diff").json()
+            assert diff["files"] == []
+            assert "Be brief" not in str(diff)
 
 
 def test_it_is_off_unless_it_is_allowed(folder: Path):

@@ -29,6 +29,7 @@ def test_a_database_that_is_full(tmp_path: Path):
         assert "storage" not in http.get("/ready").json()
         server.stop()
     with serving(folder, CREW_MAX_DATABASE_GB="0.0025") as server, client(server) as http:
+        assert "; what is kept reaches back: events to " in server.log.read_text()
         until(lambda: "the database was full: what was kept of" in server.log.read_text())
         shown = [sse(http.get(f"/api/crew/runs/{one}/events").text)[0]["type"] for one in ids]
         # of all of them, oldest first, at least one is left whole

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from crew.config.files.document import Document, YamlPath
-from crew.config.files.sources import NOT_KEPT
+from crew.config.files.sources import NOT_KEPT, Sources
 from crew.config.problems import Problem
 from tools.text.secrets import MIN_CHARS, SECRET_HEADER, Secrets
 
@@ -79,13 +79,14 @@ def find_secrets(environment: Mapping[str, str], secrets: Secrets) -> None:
             secrets.add_address(value)
 
 
-def with_stand_ins(environment: Mapping[str, str], texts: Iterable[str]) -> dict[str, str]:
+def with_stand_ins(environment: Mapping[str, str], sources: Sources) -> dict[str, str]:
     """Return an environment in which no variable of a crew's files is unset.
 
     For who only looks at what the crew has done: with these no model, tool or channel is used.
     """
     found = dict(environment)
-    for text in texts:
+    for content in sources.files.values():
+        text = content.decode(errors="replace")
         first = set(FIRST.findall(text))
         for name, default in VARIABLE.findall(text):
             if not default:

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import json
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +12,8 @@ import typer
 
 from crew.config.errors import ConfigurationError
 from crew.config.explanations import explanations
+from crew.config.files.environment import with_stand_ins
+from crew.config.files.sources import read_sources
 from crew.config.problems import has_failed
 from crew.config.routing_plan import entry_point, routing_of
 from crew.crew import check
@@ -115,7 +118,8 @@ def graph(
             print(visible(api.read("/graph", format=form)))
         return
     home = folder or HERE
-    checked = check(home, imports=False)
+    environment = with_stand_ins(os.environ, read_sources(home))
+    checked = check(home, imports=False, environment=environment)
     files = checked.files
     if has_failed(checked.problems):
         raise ConfigurationError(checked.problems, files.texts)

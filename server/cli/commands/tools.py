@@ -77,7 +77,7 @@ def print_tools(
         home = folder or HERE
         if lock:
             write_lock(home)
-        crew = load(home, None, asks=False)
+        crew = load(home, None, asks=False, needs_variables=False)
         found = [describe_tool(tool, agents) for tool, agents in tools_of(crew)]
     if not found:
         say_none("the crew has no tools; tools.yaml describes them", as_document=as_document)

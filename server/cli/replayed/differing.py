@@ -2,12 +2,14 @@
 
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from crew.config.errors import ConfigurationError
+from crew.config.files.environment import with_stand_ins
 from crew.config.problems import has_failed
 from crew.rehearsal.differences.differences import Difference, differences
 from crew.rehearsal.playing.loaded import CrewLoader, LoadedCrew
@@ -78,7 +80,7 @@ def _differences(old: str, new: str, folder: Path) -> list[Difference]:
             then, now = (stack.enter_context(opened_version(one, folder)) for one in (old, new))
             crews: list[LoadedCrew] = []
             for sources in (then, now):
-                loaded = CrewLoader(sources, uses_environment=True).load({}, {})
+                loaded = CrewLoader(sources).load(with_stand_ins(os.environ, sources), {})
                 if has_failed(loaded.checked.problems):
                     files = loaded.checked.files
                     raise ConfigurationError(loaded.checked.problems, files.texts)

@@ -4,6 +4,7 @@ import os
 import re
 import sqlite3
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -134,6 +135,15 @@ def test_a_server_makes_backups_itself(tmp_path: Path):
     for day in range(1, 9):
         (into / f"crew-2026010{day}T000000Z.db").touch()
     (into / "notes.db").touch()
+    # of a process that was killed, and of a clock that was wrong
+    left = [into / f"crew-20260101T000000Z.db.part{end}" for end in ("", "-journal")]
+    for one in left:
+        one.touch()
+        os.utime(one, (0, 0))
+    fresh = into / "crew-20260102T000000Z.db.part"
+    fresh.touch()
+    ahead = into / "crew-20991231T000000Z.db"
+    ahead.touch()
     given = {"CREW_BACKUP_FOLDER": str(into), "CREW_BACKUP_KEEP": "3"}
 
     def last(server: ServerProcess) -> float:
@@ -145,6 +155,10 @@ def test_a_server_makes_backups_itself(tmp_path: Path):
 
     with serving(folder, **given) as server:
         until(lambda: len(backups_in(into)) == 3 and last(server) > 0)
+        assert last(server) < time.time() + 5
+        assert ([one.exists() for one in left], fresh.exists()) == ([False, False], True)
+        assert backups_in(into)[-1] == ahead
+        ahead.unlink()
         newest = backups_in(into)[-1]
         assert runs_in(newest) == set()
         assert newest.stat().st_mode & 0o777 == 0o600

@@ -70,6 +70,21 @@ def test_no_variable_is_needed(folder: Path, words: tuple[str, ...]):
     assert "error" not in ran.stderr
 
 
+def test_to_look_at_files_needs_none(folder: Path, tmp_path: Path):
+    """Their graph, what differs, and what the tools may do, for which they are looked at."""
+    assert crew("graph", cwd=folder).returncode == 0
+    (folder / "clock.py").write_text('def now() -> str:\n    """The time."""\n    return "now"\n')
+    tools = {"now": {"kind": "python", "function": "clock.py:now"}, "page": TOOLS["page"]}
+    (folder / "tools.yaml").write_text(yaml.safe_dump({"tools": tools}))
+    agent = (folder / "agents" / "a.yaml").read_text()
+    (folder / "agents" / "a.yaml").write_text(agent.replace("- files\n", ""))
+    done = crew("tools", folder)
+    assert (done.returncode, "now" in done.stdout) == (0, True), done.stderr
+    other = shutil.copytree(folder, tmp_path / "other")
+    done = crew("diff", other, folder)
+    assert (done.returncode, done.stdout) == (0, "nothing differs\n"), done.stderr
+
+
 def test_to_end_a_run_needs_none(folder: Path):
     ran = crew("cancel", "last", cwd=folder)
     assert "is completed" in ran.stderr

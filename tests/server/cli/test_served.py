@@ -284,6 +284,17 @@ def test_runs_are_deleted_and_revisions_brought_back(folder: Path):
         before = desk.read_text()
         desk.write_text(before.replace("You are a.", "You are another."))
         assert "new runs get it" in crew("reload", *options).stdout
+        # a folder that was taken back is not served until a reload
+        local = crew("rollback", "1", folder, "--why", "by hand", "--yes")
+        assert local.returncode == 0, local.stderr
+        with client(server) as http:
+            served = http.get("/api/crew").json()["config"]["revision"]
+            loads = http.get("/api/crew/revisions").json()["revisions"]
+            assert [one["hash"] for one in loads if one["current"]] == [served]
+            assert loads[0]["current"] is False
+            number = next(one["number"] for one in loads if one["current"])
+            assert http.get(f"/api/crew/revisions/{number}").json()["current"]
+        desk.write_text(before.replace("You are a.", "You are another."))
         back = crew("rollback", "1", "--why", "it was worse", "--yes", *options)
         assert back.returncode == 0, back.stderr
         assert "+system_prompt: You are a." in back.stdout

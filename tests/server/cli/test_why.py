@@ -141,11 +141,17 @@ def test_signals_that_nearly_were_there_beside_one_that_was(tmp_path: Path):
 
 def test_by_the_files_of_the_run(tmp_path: Path):
     """A rule that is gone today still explains; without those files it is said."""
-    rules = [{"agent": "desk", "say": "[To IT]"}, {"say": "done"}]
-    write_crew(tmp_path, AGENTS, rules, routing=ROUTING)
+    rules: list[dict[str, Any]] = [
+        {"agent": "desk", "say": "[To IT]"},
+        {"after": "look", "say": "done"},
+        {"calls": [{"tool": "look"}]},
+    ]
+    look = {"kind": "command", "argv": ["true"], "description": "Looks.", "sandbox": "off"}
+    agents = {**AGENTS, "it": {"is_terminal": True, "tools": ["look"]}}
+    write_crew(tmp_path, agents, rules, {"look": look}, routing=ROUTING)
     assert crew("run", tmp_path, "help").returncode == 0
     line, to_hr = line_of(tmp_path, "[To IT]"), line_of(tmp_path, "desk: hr")
-    write_crew(tmp_path, {"desk": {"is_terminal": True}}, rules)
+    write_crew(tmp_path, {"desk": {"is_terminal": True}}, [{"say": "done"}], {"look": look})
     step = step_with(steps_of(tmp_path, "last"), "desk → it")
     assert step["decided"][0]["source"] == line
     assert step["matched"]["text"] == "[To IT]"
@@ -159,6 +165,8 @@ def test_by_the_files_of_the_run(tmp_path: Path):
     (only,) = step_with(steps_of(tmp_path, "last"), "desk → it")["decided"]
     assert only["source"] == line
     assert "no longer kept" in only["because"]
+    (called,) = step_with(steps_of(tmp_path, "last"), "it calls look")["decided"]
+    assert called["because"].endswith("the files of the run are no longer kept")
     with sqlite3.connect(database) as opened:
         opened.execute("DELETE FROM events")
     opened.close()

@@ -100,12 +100,14 @@ def rollback(
     target = chosen_target(server, profile, folder)
     if target is not None:
         with opened_api(target, HERE) as api:
-            current = api.read("/revisions", limit=1)["revisions"][0]["number"]
-            _show_diff(api, str(current), revision)
+            loads = api.read("/revisions", limit=100)["revisions"]
+            current = next((one for one in loads if one["current"]), loads[0])
+            _show_diff(api, str(current["number"]), revision)
             if not yes and not _agrees():
                 return
             path = f"/revisions/{quote(revision, safe='')}/rollback"
-            saved = api.send("POST", path, {"reason": why})
+            # what was saved meanwhile was not in the difference
+            saved = api.send("POST", path, {"reason": why, "base": current["hash"]})
         others = saved["others"]
         print(f"revision {saved['revision']} is served, number {saved['number']}")
     else:

@@ -1,6 +1,7 @@
 """Revisions: listed, shown, compared, and gone back to."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.files.yaml_reader import read
 from crew.config.problems import has_failed
 from crew.config.report import problems_document
-from crew.journal.records.revisions import Load, Loading
+from crew.journal.records.revisions import KEPT_REVISIONS, Load, Loading
 from crew.rehearsal.differences.differences import Difference, differences
 from server.editing.drafts import shown_files
 from server.editing.editor import text_diffs
@@ -35,8 +36,7 @@ async def list_revisions(request: Request) -> Response:
     given, services = parse_parameters(request), services_of(request)
     limit: int = given["limit"]
     found = list(await services.runs.store.revisions.loads(limit + 1, given.get("after")))
-    newest = found if "after" not in given else await services.runs.store.revisions.loads(1)
-    current = newest[0].number if newest else 0
+    current = await _current(services)
     document = {
         "revisions": [_load(one, is_current=one.number == current) for one in found[:limit]],
         "next": found[limit - 1].number if len(found) > limit else None,
@@ -49,12 +49,11 @@ async def show_revision(request: Request) -> Response:
     parse_parameters(request)
     services = services_of(request)
     load, sources = await services.editor.revision(request.path_params["revision"])
-    newest = await services.runs.store.revisions.loads(1)
     checked = await asyncio.to_thread(services.editor.check_stored, sources)
     texts = _seen(request, services, sources)
     names = sorted({*sources.files} & {*shown_files(sources)})
     document = {
-        **_load(load, is_current=load.number == newest[0].number),
+        **_load(load, is_current=load.number == await _current(services)),
         "files": [{"path": name, "text": texts.get(name)} for name in names],
         **problems_document(checked.problems),
         "programs": dict(load.programs),
@@ -81,7 +80,10 @@ async def show_diff(request: Request) -> Response:
     found = differences(*both)
     if not _sees_prompts(request, services):
         found = [one for one in found if not PROMPTS.intersection(one.path[-1:])]
-    texts = (_seen(request, services, sources) for sources in (old, new))
+    texts = [_seen(request, services, sources) for sources in (old, new)]
+    # one that is hidden in one of them is no file that was added, or deleted
+    shown = [name for name in {**texts[0], **texts[1]} if _is_seen(name, (old, new), texts)]
+    texts = [{name: seen[name] for name in shown if name in seen} for seen in texts]
     document = {
         "from": {"number": then.number, "hash": then.revision},
         "to": {"number": number, "hash": new.revision},
@@ -99,6 +101,18 @@ async def roll_back(request: Request) -> Response:
     saved = await editor.roll_back(request.path_params["revision"], body.base, name, body.reason)
     await record_edit(request, saved, Loading("rollback", name, body.reason))
     return JsonResponse(map_texts(describe_saved(saved), editor.crew.secrets.mask))
+
+
+async def _current(services: Services) -> int:
+    """Return the number of the load that is served; a folder may have been rolled back since."""
+    loads = await services.runs.store.revisions.loads(KEPT_REVISIONS)
+    return next((one.number for one in loads if one.revision == services.runs.crew.revision), 0)
+
+
+def _is_seen(name: str, both: Sequence[Sources], seen: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether a file is shown of each revision that has it."""
+    pairs = zip(both, seen, strict=True)
+    return all(name in texts or name not in sources.files for sources, texts in pairs)
 
 
 def _load(load: Load, *, is_current: bool) -> dict[str, Any]:
