@@ -18,6 +18,7 @@ from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools
 from crew.budgets.estimates import AnswerLengths
 from crew.budgets.lines import PotLines
+from crew.budgets.rules import NewestLimits
 from crew.config.checks.costs.prices import check_age
 from crew.config.checks.credentials import check_keys
 from crew.config.checks.validate import validate_files
@@ -62,6 +63,7 @@ class Recipe:
     # calls for which budgets had no room, by budget and what followed
     budget_refusals: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
     budget_lines: PotLines = field(default_factory=PotLines, compare=False)
+    budget_limits: NewestLimits = field(default_factory=NewestLimits, compare=False)
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     health: Health = field(default_factory=Health, compare=False)
     embedding_counts: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
@@ -97,6 +99,7 @@ class Recipe:
             answer_lengths=AnswerLengths(),
             budget_refusals=Counter(),
             budget_lines=PotLines(),
+            budget_limits=NewestLimits(),
             quirk_tables=QuirkTables(),
             health=Health(),
             embedding_counts=Counter(),

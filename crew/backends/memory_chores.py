@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crew.journal.records.conversations import Chore, ChoreKind
+from crew.journal.records.conversations import CREW_OWNER, Chore, ChoreKind
 
 Place = tuple[str, str]
 
@@ -47,11 +47,14 @@ class MemoryChores:
     ) -> list[Chore]:
         """See ChoreLog."""
         wanted = [(key, one) for key, one in self._chores.items() if one.kind in kinds]
-        due = sorted((one.due_at, key) for key, one in wanted if one.due_at <= now)
-        for _, key in due[:limit]:
+        # see TAKE of databases
+        due = sorted(
+            (one.owner == CREW_OWNER, one.due_at, key) for key, one in wanted if one.due_at <= now
+        )
+        for *_, key in due[:limit]:
             one = self._chores[key]
             self._chores[key] = replace(one, due_at=until, attempts=one.attempts + 1)
-        return [self._chores[key] for _, key in due[:limit]]
+        return [self._chores[key] for *_, key in due[:limit]]
 
     async def postpone(self, chore: Chore, until: str) -> None:
         """See ChoreLog."""

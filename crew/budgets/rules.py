@@ -1,7 +1,7 @@
 """Budgets, and which of their pots a call is paid from."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from urllib.parse import quote
@@ -60,6 +60,28 @@ class Budget:
         """Return whether calls of an agent by a model are paid from it."""
         is_agent = not self.agents or agent_id in self.agents
         return is_agent and (not self.models or model in self.models)
+
+
+class NewestLimits:
+    """The limits of budgets as they are now, which runs of earlier revisions have as well."""
+
+    def __init__(self) -> None:
+        """Of no crew yet."""
+        self._known: dict[tuple[str, Scope, frozenset[str]], BudgetLimits] = {}
+
+    def note(self, budgets: Sequence[Budget]) -> None:
+        """Take those of a crew in place of all before."""
+        self._known = {_named(one): one.limits for one in budgets}
+
+    def of(self, budget: Budget) -> Budget:
+        """Return a budget with its limits of now; as it is where it is there no more."""
+        limits = self._known.get(_named(budget), budget.limits)
+        return budget if limits == budget.limits else replace(budget, limits=limits)
+
+
+def _named(budget: Budget) -> tuple[str, Scope, frozenset[str]]:
+    # agents with limits of their own have budgets of the same name
+    return budget.name, budget.scope, budget.agents
 
 
 # in whose pots stands who a person is

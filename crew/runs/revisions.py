@@ -21,6 +21,7 @@ class Revisions:
     def __init__(self, crew: Crew, store: RunStore) -> None:
         """`crew`: for new runs."""
         self.current, self.store = crew, store
+        crew.recipe.budget_limits.note(crew.budgets)
         # not noted in the store yet
         self._loading: Loading | None = Loading("start")
         # how many live runs each crew has
@@ -33,6 +34,7 @@ class Revisions:
     def adopt(self, crew: Crew, loading: Loading = RELOADED) -> None:
         """Use this crew for new runs from now on; `loading`: why."""
         former, self.current = self.current, crew
+        crew.recipe.budget_limits.note(crew.budgets)
         self._loading = loading
         self._close_if_unused(former)
 

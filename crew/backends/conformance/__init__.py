@@ -2,7 +2,8 @@
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
 Modules: `reading`, `writers`, `upkeep`, `purging`, `conversations`, `core`, `recall`, `documents`,
-`vectors`, `people`, `costs`, `budgets`, `exploring` (the checks), `samples` (what they write).
+`vectors`, `owners`, `people`, `costs`, `budgets`, `exploring` (the checks), `samples` (what they
+write).
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ from crew.backends.conformance.core import CHECKS as CORE
 from crew.backends.conformance.costs import CHECKS as COSTS
 from crew.backends.conformance.documents import CHECKS as DOCUMENTS
 from crew.backends.conformance.exploring import CHECKS as EXPLORING
+from crew.backends.conformance.owners import CHECKS as OWNERS
 from crew.backends.conformance.people import CHECKS as PEOPLE
 from crew.backends.conformance.purging import (
     newest_runs_keep_their_events,
@@ -111,6 +113,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     *RECALL,
     *DOCUMENTS,
     *VECTORS,
+    *OWNERS,
     *PEOPLE,
     # CostLog
     *COSTS,

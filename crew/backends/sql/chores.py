@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.records.conversations import Chore, ChoreKind
+from crew.journal.records.conversations import CREW_OWNER, Chore, ChoreKind
 
 ADD = sql("""
 INSERT INTO crew_chores (kind, owner, key, due_at) VALUES ($1, $2, $3, $4)
@@ -13,12 +13,14 @@ ON CONFLICT (kind, owner, key) DO UPDATE SET again = crew_chores.attempts > 0,
 """)
 # "|| ''" keeps SQLite from the index that begins with the kind: that by time has few rows to read
 IS_DUE = sql("SELECT 1 FROM crew_chores WHERE due_at <= $1 AND kind || '' = ANY($2) LIMIT 1")
-TAKE = sql("""
+# people do not wait for the thousands of files that a crew may have
+TAKE = sql(f"""
 UPDATE crew_chores SET due_at = $1, attempts = attempts + 1 WHERE (kind, owner, key) IN (
     SELECT kind, owner, key FROM crew_chores WHERE due_at <= $2 AND kind || '' = ANY($4)
-    ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+    ORDER BY CASE owner WHEN '{CREW_OWNER}' THEN 1 ELSE 0 END, due_at
+    LIMIT $3 FOR UPDATE SKIP LOCKED
 ) RETURNING kind, owner, key, due_at, attempts
-""")
+""")  # noqa: S608 # a name of ours
 SAME = "kind = $1 AND owner = $2 AND key = $3 AND attempts = $4 AND due_at = $5"
 POSTPONE = sql(f"UPDATE crew_chores SET due_at = $6 WHERE {SAME}")  # noqa: S608 # ours
 REPEAT = sql(

@@ -87,7 +87,9 @@ class RunBudgets:
     def budgets(self) -> Sequence[Budget]:
         """All of the crew, and that of the run's request."""
         own = bound_of_request(self.state.query)
-        return self.crew.budgets if own is None else (*self.crew.budgets, own)
+        # limits may have been raised or lowered since the run began
+        found = [self.crew.recipe.budget_limits.of(one) for one in self.crew.budgets]
+        return found if own is None else [*found, own]
 
     @property
     def bounds_something(self) -> bool:
