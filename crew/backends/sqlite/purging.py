@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from crew.journal.records.revisions import KEPT_REVISIONS
 from crew.journal.records.rows import PurgeAges, StoredReach
@@ -21,25 +21,30 @@ WITH RECURSIVE used (revision) AS (
 NOT_KEPT = "ended_at < coalesce(json_extract(?, '$.' || status), '~')"
 # "used" comes first in the join: a CROSS JOIN is made in the order in which it is written
 OLD_RUNS = f"""
-{REVISIONS} SELECT run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
+{REVISIONS} SELECT last_seq, purged_seq, run_id
+FROM used CROSS JOIN runs ON runs.revision = used.revision
 WHERE (last_seq > purged_seq) IN (0, 1) AND ended_at < ?
     AND {NOT_KEPT} LIMIT ?
 """  # noqa: S608 # made of texts of ours
 OLD_EVENTS = f"""
-{REVISIONS} SELECT last_seq, run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
+{REVISIONS} SELECT last_seq, purged_seq, run_id
+FROM used CROSS JOIN runs ON runs.revision = used.revision
 WHERE (last_seq > purged_seq) = 1 AND ended_at < ?
     AND {NOT_KEPT} LIMIT ?
 """  # noqa: S608 # as above
+# in one transaction: others write meanwhile, and wait no longer than some hundredths of a second
+MOST_EVENTS = 5000
 # the index of long runs has those with more events than this
 LONG = 1000
 SURPLUS_OF_LONG_RUNS = f"""
-SELECT last_seq - ?1, run_id FROM runs
+SELECT last_seq - ?1, purged_seq, run_id FROM runs
 WHERE last_seq - purged_seq > ?1 AND last_seq - purged_seq > {LONG} AND ended_at IS NOT NULL
 LIMIT ?2
 """  # noqa: S608 # as above
 # reads all runs whose events are not purged yet
 SURPLUS = f"""
-{REVISIONS} SELECT last_seq - ?1, run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
+{REVISIONS} SELECT last_seq - ?1, purged_seq, run_id
+FROM used CROSS JOIN runs ON runs.revision = used.revision
 WHERE (last_seq > purged_seq) = 1 AND ended_at IS NOT NULL AND last_seq - purged_seq > ?1 LIMIT ?2
 """  # noqa: S608 # as above
 # what is left of a run's events takes a part of its bytes
@@ -119,15 +124,41 @@ def _oldest_ends(
 def purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     """Delete some of what is old; how many runs were touched. See Purging."""
     kept, of_runs = (json.dumps(dict(one)) for one in (ages.kept_since, ages.runs_kept_since))
-    gone = connection.execute(OLD_RUNS, (ages.runs_before, of_runs, limit)).fetchall()
+    whole = connection.execute(OLD_RUNS, (ages.runs_before, of_runs, limit)).fetchall()
+    slices, left = _slices(whole, MOST_EVENTS)
+    ends = {run_id: last for last, _, run_id in whole}
+    # one with more events than that loses them before, by and by
+    gone = [(run_id,) for last, run_id in slices if last == ends[run_id]]
+    old = [(last, run_id) for last, run_id in slices if last < ends[run_id]]
     for table in ("events", "idempotency_records", "runs"):
         sql = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 # names of ours
         connection.executemany(sql, gone)
-    old = connection.execute(OLD_EVENTS, (ages.events_before, kept, limit)).fetchall()
     surplus = SURPLUS_OF_LONG_RUNS if ages.max_events >= LONG else SURPLUS
-    old += connection.execute(surplus, (ages.max_events, limit)).fetchall()
+    for statement, values in (
+        (OLD_EVENTS, (ages.events_before, kept, limit)),
+        (surplus, (ages.max_events, limit)),
+    ):
+        slices, left = _slices(connection.execute(statement, values).fetchall(), left)
+        old += slices
     connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
     connection.executemany(PURGED, old)
     connection.execute(OLD_REVISIONS, (ages.revisions_before, KEPT_REVISIONS))
     connection.execute(OLD_LOADS, (KEPT_REVISIONS,))
     return len(gone) + len(old)
+
+
+def _slices(rows: Iterable[tuple[int, int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
+    """Return up to which event each run is to lose them, and how many more may be deleted.
+
+    Args:
+        rows: of runs: up to which event in the end, how many are deleted already, the id.
+        most: so many events may be deleted.
+    """
+    found = []
+    for last, purged, run_id in rows:
+        if most <= 0:
+            break
+        upto = min(last, purged + most)
+        found.append((upto, run_id))
+        most -= max(0, upto - purged)
+    return found, most

@@ -5,15 +5,21 @@ import multiprocessing
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from crew.backends.conformance.samples import DAY, begin_run
 from crew.backends.sqlite.checkpoints import COMMITS, FULL_LOG_BYTES, MAX_LOG_BYTES
 from crew.backends.sqlite.file import SqliteFile
+from crew.backends.sqlite.purging import MOST_EVENTS
 from crew.backends.sqlite.schema import prepare
 from crew.backends.sqlite.store import SqliteStore
 from crew.journal.errors import StoreError, StoreUnavailable
+from crew.journal.records.rows import NOTHING_OLD
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER, text TEXT)"
 # a commit of so much takes longer than any that is taken for quick
@@ -252,3 +258,29 @@ def test_an_interrupt_leaves_no_transaction_open(tmp_path: Path):
             runner.run(ask())
         assert runner.run(look()) == ("crew-sqlite", [1])
         runner.run(file.aclose())
+
+
+async def test_a_purge_goes_by_and_by(tmp_path: Path):
+    """No transaction deletes more than some thousand events: others write meanwhile."""
+    store = SqliteStore(tmp_path / "x.db")
+    ends: dict[str, Any] = {"ended_at": DAY.format(2), "last_seq": 3000}
+    for number in range(2):
+        await begin_run(store, f"r{number}", 3000, "completed", **ends)
+    await begin_run(store, "long", 11_000, "failed", **{**ends, "last_seq": 11_000})
+    kept = replace(NOTHING_OLD, events_before=DAY.format(3))
+    gone = replace(NOTHING_OLD, runs_before=DAY.format(3))
+
+    def left() -> int:
+        with closing(sqlite3.connect(tmp_path / "x.db")) as database:
+            return int(database.execute("SELECT count(*) FROM events").fetchone()[0])
+
+    assert left() == 17_000
+    for ages, rest in ((kept, 12_000), (gone, 7000)):
+        assert await store.purge(ages) > 0
+        assert left() == rest
+    while await store.purge(gone):
+        assert rest - left() <= MOST_EVENTS
+        rest = left()
+    assert left() == 0
+    assert await store.rows() == []
+    await store.aclose()
