@@ -126,6 +126,31 @@ def test_a_context_has_the_task_that_began_it(tmp_path: Path):
             assert found == expected, size
 
 
+def test_the_same_messages_again(tmp_path: Path):
+    """A chat with its whole history is begun once; it begins anew where it failed, or is to."""
+
+    def said(id_: str, role: str, text: str) -> dict[str, Any]:
+        return {"id": id_, "role": role, "parts": [{"type": "text", "text": text}]}
+
+    history = [said("m1", "user", "hello"), said("a1", "assistant", "Hello.")]
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+
+        def run_of(text: str, trigger: str = "submit-message") -> str:
+            body = {
+                "id": "c1",
+                "messages": [*history, said("m2", "user", text)],
+                "trigger": trigger,
+            }
+            answer = http.post("/ai", json=body)
+            first = next(one for _, one in data_of(iter(answer.text.split("\n"))))
+            return str(first["messageId"])
+
+        first = run_of("hi")
+        assert run_of("hi") == first
+        assert len({first, run_of("hi", "regenerate-message"), run_of("hi there")}) == 3
+        assert run_of("break") != run_of("break")
+
+
 async def test_a_trace_goes_on_through_mcp(tmp_path: Path):
     """By what stands beside the call: that of the request is a gateway's."""
     caller = f"00-{'7' * 32}-{'a' * 16}-01"

@@ -76,7 +76,7 @@ async def chat(request: Request) -> Response | EventStream:
         return await _asked(request, heard, messages, chat, is_again=trigger == TRIGGERS[1])
 
     own = () if "idempotency-key" in request.headers else _name_of(data, messages)
-    # of a chat that sends only its newest message, that message's id says what is the same
+    # the id of the newest message says what is the same
     named = {} if own else data
     started = await begin_once(request, named, decide, own, tries_again=bool(own))
     form = _form(request, started.run_id, started.before)
@@ -85,12 +85,16 @@ async def chat(request: Request) -> Response | EventStream:
 
 
 def _name_of(data: dict[str, Any], messages: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Return what names a request that has only its newest message; () for any other."""
-    id_ = messages[0].get("id")
+    """Return what names a request that says something new: the id of its newest message.
+
+    (): it has none, or wants an answer anew.
+    """
+    newest, said = messages[-1], [one["parts"] for one in messages]
+    id_, is_said = newest.get("id"), newest.get("role") == "user" or len(messages) == 1
     is_anew = data.get("trigger", TRIGGERS[0]) != TRIGGERS[0]
-    if is_anew or len(messages) > 1 or not isinstance(id_, str) or data.get("id") is None:
+    if is_anew or not is_said or not isinstance(id_, str) or data.get("id") is None:
         return ()
-    return ("ai", str(data["id"]), id_, json.dumps(messages[0]["parts"], sort_keys=True))
+    return ("ai", str(data["id"]), id_, json.dumps(said, sort_keys=True))
 
 
 async def resume_stream(request: Request) -> Response | EventStream:
