@@ -36,8 +36,8 @@ def rename(view: CrewView, named: Named, new: str) -> Renaming:
     return made
 
 
-def _require_right(view: CrewView, made: Renaming) -> None:
-    """Raise RenameRefused where the files would have an error that they do not have now."""
+def texts_after(view: CrewView, made: Renaming) -> dict[str, str]:
+    """Return the texts of the files that change, by the names that they have then."""
     old, moved = made.moved if made.moved is not None else ("", "")
     changed = {}
     for file in {one.file for one in made.edits}:
@@ -47,6 +47,13 @@ def _require_right(view: CrewView, made: Renaming) -> None:
             line = lines[edit.line - 1]
             lines[edit.line - 1] = line[: edit.column - 1] + edit.text + line[edit.end - 1 :]
         changed[moved if file == old else file] = "".join(lines)
+    return changed
+
+
+def _require_right(view: CrewView, made: Renaming) -> None:
+    """Raise RenameRefused where the files would have an error that they do not have now."""
+    old, moved = made.moved if made.moved is not None else ("", "")
+    changed = texts_after(view, made)
     errors = [one for one in view.problems if one.severity == "error"]
     known = {(one.code, moved if one.file == old else one.file) for one in errors}
     after = view_changed(view, changed, {old} if old else ())

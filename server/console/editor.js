@@ -34,16 +34,13 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 export class Editor {
-  // `changed`: is called with the text; `offers`, `hover`: what is known at a line and a column
-  constructor({ changed, offers, hover, readOnly }) {
+  // `changed`: is called with the text; `offers`, `hover`: what is known at a line and a column;
+  // `keys`: what keys do there
+  constructor({ changed, offers, hover, keys, readOnly }) {
     this.node = element("div", { className: "editor" });
     const root = this.node.attachShadow({ mode: "open" });
     this.states = new Map(); // by path: with its own history
     this.label = new Compartment();
-    const place = (state, position) => {
-      const line = state.doc.lineAt(position);
-      return [line.number, [...line.text.slice(0, position - line.from)].length + 1];
-    };
     const complete = async (context) => {
       const word = context.matchBefore(/[\w\-[\]${]*/);
       if (!context.explicit && (!word || word.from === word.to)) return null;
@@ -58,6 +55,7 @@ export class Editor {
     this.extensions = [
       lineNumbers(), history(), drawSelection(), highlightActiveLine(), highlightSelectionMatches(), yaml(), syntaxHighlighting(COLOURS), lintGutter(), tip, THEME,
       autocompletion({ override: [complete] }),
+      keymap.of(Object.entries(keys).map(([key, act]) => ({ key, preventDefault: true, run: () => (act(), true) }))),
       keymap.of([...completionKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, indentWithTab, ...defaultKeymap]),
       EditorState.tabSize.of(2),
       EditorState.readOnly.of(readOnly),
@@ -90,6 +88,11 @@ export class Editor {
     this.view.dispatch(setDiagnostics(this.view.state, marks));
   }
 
+  // where the cursor is
+  get place() {
+    return place(this.view.state, this.view.state.selection.main.head);
+  }
+
   goTo(line, column) {
     const { doc } = this.view.state;
     const at = doc.line(Math.min(Math.max(1, line), doc.lines));
@@ -97,6 +100,12 @@ export class Editor {
     this.view.dispatch({ selection: { anchor: position }, scrollIntoView: true });
     this.view.focus();
   }
+}
+
+// line and column of a position, from 1, in characters
+function place(state, position) {
+  const line = state.doc.lineAt(position);
+  return [line.number, [...line.text.slice(0, position - line.from)].length + 1];
 }
 
 // with the lines that an entry must have; the cursor comes where the first of them is filled in

@@ -1,7 +1,7 @@
 // The words of the console, in English and Vietnamese; a word without a translation is its own.
 
 const VIETNAMESE = {
-  "To the content": "Đến nội dung", Approve: "Đồng ý", added: "thêm mới", removed: "bị bỏ", "left out while paused": "bỏ qua vì lịch tạm dừng", "No step differs, but texts do.": "Không bước nào khác, nhưng nội dung khác.",
+  "To the content": "Đến nội dung", "Where it is made": "Nơi được khai báo", "Where it is named": "Nơi được nhắc đến", "Another name": "Đổi tên", "Nothing is named here.": "Không có tên nào ở đây.", Approve: "Đồng ý", added: "thêm mới", removed: "bị bỏ", "left out while paused": "bỏ qua vì lịch tạm dừng", "No step differs, but texts do.": "Không bước nào khác, nhưng nội dung khác.",
   "The server does not take this page's token any more.": "Máy chủ không còn nhận mã truy cập của trang này.", "Give another one in a new tab": "Đưa mã khác trong thẻ mới",
   "Zoom in": "Phóng to", "Zoom out": "Thu nhỏ", "Find an agent": "Tìm tác tử", Columns: "Các cột", Column: "Cột", "More filters": "Thêm bộ lọc", until: "đến", "all tools": "mọi công cụ", "waits for": "đang đợi", "waits or not": "đợi hay không", "waits for words": "đợi câu trả lời", "waits for a decision": "đợi quyết định", owner: "chủ", tool: "công cụ",
   "how it ended": "kết thúc vì", "cost over, in USD": "chi phí trên (USD)", "Cancel what matches": "Huỷ những gì khớp", "End so many runs": "Kết thúc số lượt chạy này",

@@ -46,6 +46,7 @@ class EditPage {
     this.tree = element("ul", { className: "files" });
     this.state = element("p", { className: "small", role: "status" });
     this.found = element("ol", { className: "problems", ariaLabel: t("Problems") });
+    this.named = element("ol", { className: "problems", ariaLabel: t("Where it is named"), hidden: true });
     this.differs = element("ul", { className: "differs" });
     this.graph = new Graph();
     this.played = element("div", { className: "rehearsals", ariaLive: "polite" });
@@ -54,6 +55,7 @@ class EditPage {
       changed: (text) => this.change(text),
       offers: (line, column) => this.at("completion", line, column).then(({ offers }) => offers),
       hover: (line, column) => this.at("hover", line, column).then(({ text }) => text),
+      keys: { F12: () => this.tried(() => this.define()), "Shift-F12": () => this.tried(() => this.refer()), F2: () => this.tried(() => this.rename()) },
       readOnly: !writable,
     });
   }
@@ -74,6 +76,9 @@ class EditPage {
     const drop = button(t("Drop my changes"), () => this.drop());
     const add = button(t("New agent"), () => this.add());
     const remove = button(t("Delete this file"), () => this.remove());
+    const define = button(t("Where it is made"), () => this.define(), { title: "F12" });
+    const refer = button(t("Where it is named"), () => this.refer(), { title: "Shift+F12" });
+    const rename = button(t("Another name"), () => this.rename(), { title: "F2" });
     const play = button(t("Play the rehearsals"), () => this.play());
     const bar = element("form", { className: "buttons", onsubmit: () => false }, this.why, save, drop);
     this.node.replaceChildren(
@@ -81,7 +86,7 @@ class EditPage {
       this.told,
       element("div", { className: "edit-panes" },
         element("nav", { ariaLabel: t("Files") }, this.tree, element("div", { className: "buttons" }, add, remove)),
-        element("div", { className: "edit-main" }, this.editor.node, this.state, this.found, element("div", { className: "buttons" }, fix), bar),
+        element("div", { className: "edit-main" }, this.editor.node, this.state, this.named, this.found, element("div", { className: "buttons" }, fix, define, refer, rename), bar),
         element("aside", {},
           element("h2", {}, t("What differs")), this.differs, link("/revisions", t("Revisions")),
           element("h2", {}, t("Route")), this.graph.node,
@@ -179,13 +184,60 @@ class EditPage {
   }
 
   problem({ file, line, column, severity, code, message, suggestion }) {
-    const place = element("button", { type: "button" }, `${file}:${line}:${column}`);
-    place.onclick = () => {
-      if (this.texts.has(file)) this.show(file);
-      this.editor.goTo(line, column);
-    };
+    const place = this.placeOf(file, line, column);
     const help = suggestion ? ` ${t("did you mean")} '${visible(suggestion)}'?` : "";
     return element("li", { className: severity }, place, ` ${visible(message)}${help} `, element("code", {}, code));
+  }
+
+  placeOf(file, line, column) {
+    const place = element("button", { type: "button" }, `${file}:${line}:${column}`);
+    place.onclick = () => this.goTo(file, line, column);
+    return place;
+  }
+
+  goTo(file, line, column) {
+    if (this.texts.has(file) && file !== this.path) this.show(file);
+    if (file === this.path) this.editor.goTo(line, column);
+  }
+
+  // by a key: what a button says of an error
+  tried(act) {
+    act().catch((error) => this.say(error.message));
+  }
+
+  // of the name at the cursor
+  async names() {
+    const found = await this.at("names", ...this.editor.place);
+    if (found.name === null) throw new Error(t("Nothing is named here."));
+    return found;
+  }
+
+  async define() {
+    const made = (await this.names()).places.find((one) => one.is_made);
+    if (!made) throw new Error(t("Nothing is named here."));
+    this.goTo(made.path, made.line, made.column);
+  }
+
+  async refer() {
+    const { name, places } = await this.names();
+    const rows = places.map(({ path, line, column }) => element("li", {}, this.placeOf(path, line, column)));
+    this.named.hidden = false;
+    this.named.replaceChildren(element("li", {}, element("b", {}, visible(name))), ...rows);
+  }
+
+  async rename() {
+    const [place, { name }] = [this.editor.place, await this.names()];
+    const wanted = prompt(t("Another name"), name)?.trim();
+    if (!wanted || wanted === name) return;
+    const { files, delete: gone } = await this.at("rename", ...place, { name: wanted });
+    // an agent's file has its name
+    const moved = files.find(({ path }) => !this.texts.has(path))?.path;
+    for (const path of gone) this.texts.delete(path);
+    for (const { path, text } of files) this.texts.set(path, text);
+    this.named.hidden = true;
+    this.keep();
+    this.show(this.texts.has(this.path) ? this.path : moved);
+    await this.check();
   }
 
   change(text) {
@@ -237,8 +289,8 @@ class EditPage {
     this.graph.draw();
   }
 
-  at(what, line, column) {
-    return send("POST", `/files/${what}`, { ...this.body, files: { ...this.body.files, [this.path]: this.texts.get(this.path) }, path: this.path, line, column }, this.signal);
+  at(what, line, column, more = {}) {
+    return send("POST", `/files/${what}`, { ...more, ...this.body, files: { ...this.body.files, [this.path]: this.texts.get(this.path) }, path: this.path, line, column }, this.signal);
   }
 
   async play() {

@@ -146,6 +146,31 @@ class OffersAnswer(TypedDict):
     offers: list[OfferAnswer]
 
 
+class NamedPlace(TypedDict):
+    """Where a name stands; line and column from 1, in characters."""
+
+    path: str
+    line: int
+    column: int
+    # here it is given to what it names
+    is_made: bool
+
+
+class NamesAnswer(TypedDict):
+    """What is named at a place, and where else; null where nothing is."""
+
+    kind: str | None
+    name: str | None
+    places: list[NamedPlace]
+
+
+class RenamedAnswer(TypedDict):
+    """Files as they would be with another name; nothing is written."""
+
+    files: list[FileText]
+    delete: list[str]
+
+
 class CheckedFilesAnswer(TypedDict):
     """What files that are not written would come to."""
 

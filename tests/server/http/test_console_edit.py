@@ -88,6 +88,36 @@ def test_what_may_be_written_is_offered(browser: Browser, tmp_path: Path):
             assert lines[-3:] == ["budgets:", "  night:", "    scope: "]
 
 
+def test_names_are_found_and_changed(browser: Browser, tmp_path: Path):
+    """By buttons and keys: where an agent is made, where it is named; another name in all files."""
+    routing = {"signals": {"clarifier": [{"signal": "[GO]", "target": "closer"}]}}
+    agents: dict[str, Any] = {"clarifier": {}, "closer": {"is_terminal": True}}
+    folder = write_crew(tmp_path / "crew", agents, routing=routing)
+    with serving(folder, **EDITS) as server, opened_page(browser) as page:
+        opened(page, server)
+        page.locator(".cm-content").get_by_text("clarifier", exact=True).first.click()
+        page.get_by_role("button", name="Where it is named").click()
+        places = page.locator("ol.problems").first.get_by_role("button")
+        expect(places).to_have_count(3)
+        places.last.click()
+        expect(page.locator(".files button[aria-current]")).not_to_have_text("agents/closer.yaml")
+        page.locator(".files button").filter(has_text="crew.yaml").click()
+        page.locator(".cm-content").get_by_text("clarifier", exact=True).first.click()
+        page.keyboard.press("F12")
+        expect(page.locator(".files button[aria-current]")).to_have_text("agents/clarifier.yaml")
+        page.once("dialog", lambda dialog: dialog.accept("asker"))
+        page.keyboard.press("F2")
+        expect(page.locator(".files button[aria-current]")).to_contain_text("agents/asker.yaml")
+        expect(page.locator(".edit-main [role=status]")).to_contain_text("0 errors")
+        expect(page.locator(".cm-content")).to_contain_text("id: asker")
+        page.get_by_label("Why?").fill("a better name")
+        page.get_by_role("button", name="Save as a revision").click()
+        expect(page).to_have_url(re.compile("/revisions"))
+    assert (folder / "agents" / "asker.yaml").exists()
+    assert not (folder / "agents" / "clarifier.yaml").exists()
+    assert "clarifier" not in (folder / "crew.yaml").read_text()
+
+
 def test_a_draft_outlives_the_page(browser: Browser, tmp_path: Path):
     """In this browser, named by its base; of an earlier revision it is offered."""
     folder = copy_example("routing", tmp_path)

@@ -1339,6 +1339,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/crew/files/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Where what is named at a place is made, and named.
+         * @description Needs the scope `admin`.
+         */
+        post: operations["post_api_crew_files_names"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/crew/files/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The files with another name for what is at a place.
+         * @description Needs the scope `admin`.
+         */
+        post: operations["post_api_crew_files_rename"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/crew/files/rehearsals": {
         parameters: {
             query?: never;
@@ -3735,6 +3775,20 @@ export interface components {
             last_failure: components["schemas"]["FailureAnswer"] | null;
         };
         /**
+         * NamedPlace
+         * @description Where a name stands; line and column from 1, in characters.
+         */
+        NamedPlace: {
+            /** Path */
+            path: string;
+            /** Line */
+            line: number;
+            /** Column */
+            column: number;
+            /** Is Made */
+            is_made: boolean;
+        };
+        /**
          * NamedRevision
          * @description Which revision it is.
          */
@@ -3743,6 +3797,18 @@ export interface components {
             number: number | null;
             /** Hash */
             hash: string;
+        };
+        /**
+         * NamesAnswer
+         * @description What is named at a place, and where else; null where nothing is.
+         */
+        NamesAnswer: {
+            /** Kind */
+            kind: string | null;
+            /** Name */
+            name: string | null;
+            /** Places */
+            places: components["schemas"]["NamedPlace"][];
         };
         /**
          * NewestRehearsals
@@ -4416,6 +4482,54 @@ export interface components {
             };
             /** Warnings */
             warnings: components["schemas"]["WarningAnswer"][];
+        };
+        /**
+         * RenameBody
+         * @description Another name for what is named at a place.
+         */
+        RenameBody: {
+            /**
+             * Files
+             * @description Their texts, by their paths below the crew's folder; `***` stands for a secret there.
+             */
+            files?: {
+                [key: string]: string;
+            };
+            /**
+             * Delete
+             * @description Files that would not be there.
+             */
+            delete?: string[];
+            /**
+             * Path
+             * @description The file.
+             */
+            path: string;
+            /**
+             * Line
+             * @description From 1.
+             */
+            line: number;
+            /**
+             * Column
+             * @description From 1, in characters.
+             */
+            column: number;
+            /**
+             * Name
+             * @description The new one: the id of an agent, or a signal as it is written.
+             */
+            name: string;
+        };
+        /**
+         * RenamedAnswer
+         * @description Files as they would be with another name; nothing is written.
+         */
+        RenamedAnswer: {
+            /** Files */
+            files: components["schemas"]["FileText"][];
+            /** Delete */
+            delete: string[];
         };
         /**
          * ReplayAnswer
@@ -12805,6 +12919,189 @@ export interface operations {
             };
             /** @description Misdirected request */
             421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+        };
+    };
+    post_api_crew_files_names: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NamesAnswer"];
+                };
+            };
+            /** @description Bad request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Misdirected request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+        };
+    };
+    post_api_crew_files_rename: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenamedAnswer"];
+                };
+            };
+            /** @description Bad request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unsupported media type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Misdirected request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemAnswer"];
+                };
+            };
+            /** @description Unprocessable content */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

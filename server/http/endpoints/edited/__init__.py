@@ -4,12 +4,20 @@
 """
 
 from server.http.endpoints.edited import files, revisions
-from server.http.endpoints.edited.bodies import EditBody, FilesBody, PlaceBody, RollbackBody
+from server.http.endpoints.edited.bodies import (
+    EditBody,
+    FilesBody,
+    PlaceBody,
+    RenameBody,
+    RollbackBody,
+)
 from server.http.openapi.edited import (
     CheckedFilesAnswer,
     FilesAnswer,
     HoverAnswer,
+    NamesAnswer,
     OffersAnswer,
+    RenamedAnswer,
     RevisionAnswer,
     RevisionsAnswer,
     RevisionsDiffAnswer,
@@ -90,6 +98,18 @@ EDITED = (
         OffersAnswer,
         PLACE,
         PlaceBody,
+    ),
+    post_operation(
+        f"{API}/files/names", "admin", files.find_names, 200, NamesAnswer, PLACE, PlaceBody
+    ),
+    post_operation(
+        f"{API}/files/rename",
+        "admin",
+        files.rename_at,
+        200,
+        RenamedAnswer,
+        (*PLACE, 422),
+        RenameBody,
     ),
     post_operation(
         f"{API}/files/rehearsals",

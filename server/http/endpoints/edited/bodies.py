@@ -46,6 +46,13 @@ class PlaceBody(FilesBody):
     """From 1, in characters."""
 
 
+class RenameBody(PlaceBody):
+    """Another name for what is named at a place."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    """The new one: the id of an agent, or a signal as it is written."""
+
+
 class EditBody(FilesBody):
     """Files of a crew that are to be written."""
 

@@ -3,16 +3,18 @@
 import asyncio
 import hashlib
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crew.config.files.masking import hidden
 from crew.config.report import problems_document
 from crew.journal.records.audit import AuditAction
 from crew.journal.records.revisions import Loading
 from server.authoring.completion import offers
-from server.authoring.features import hover
+from server.authoring.features import hover, name_at, references
+from server.authoring.renaming import RenameRefused, rename, texts_after
 from server.editing.drafts import shown_files
 from server.editing.editor import CheckedDraft, Editor, Saved
 from server.http.callers.rights import caller_of
@@ -21,6 +23,7 @@ from server.http.endpoints.edited.bodies import (
     EditBody,
     FilesBody,
     PlaceBody,
+    RenameBody,
 )
 from server.http.endpoints.rehearsed.checked import played
 from server.http.errors import HttpProblem
@@ -34,6 +37,7 @@ OFF = "files are not edited through this server: CREW_EDIT is not set"
 # of the differences, in the audit
 MAX_DETAIL = 2000
 MAX_OFFERS = 500
+P = TypeVar("P", bound=PlaceBody)
 
 
 def require_editing(request: Request) -> Editor:
@@ -82,7 +86,7 @@ async def check_draft(request: Request) -> Response:
 
 async def explain_place(request: Request) -> Response:
     """Answer POST /api/crew/files/hover: what stands at a place, as Markdown."""
-    editor, body = require_editing(request), await _place(request)
+    editor, body = require_editing(request), await _place(request, PlaceBody)
     view = await editor.view(body.files, body.delete)
     text = await asyncio.to_thread(hover, view, body.path, body.line, body.column)
     return JsonResponse({"text": editor.crew.secrets.mask(text)})
@@ -90,7 +94,7 @@ async def explain_place(request: Request) -> Response:
 
 async def complete_place(request: Request) -> Response:
     """Answer POST /api/crew/files/completion: what may be written at a place."""
-    editor, body = require_editing(request), await _place(request)
+    editor, body = require_editing(request), await _place(request, PlaceBody)
     view = await editor.view(body.files, body.delete)
     text = body.files.get(body.path, "")
     found = await asyncio.to_thread(
@@ -100,9 +104,42 @@ async def complete_place(request: Request) -> Response:
     return JsonResponse(map_texts(document, editor.crew.secrets.mask))
 
 
-async def _place(request: Request) -> PlaceBody:
+async def find_names(request: Request) -> Response:
+    """Answer POST /api/crew/files/names: where what is named at a place is made, and named."""
+    editor, body = require_editing(request), await _place(request, PlaceBody)
+    view = await editor.view(body.files, body.delete)
+    named = await asyncio.to_thread(name_at, view, body.path, body.line, body.column)
+    found = references(view, named) if named is not None else []
+    places = [
+        {"path": one.file, "line": one.line, "column": one.column, "is_made": one.is_made}
+        for one in found
+    ]
+    known = {"kind": named.kind, "name": named.name} if named else {"kind": None, "name": None}
+    return JsonResponse(map_texts({**known, "places": places}, editor.crew.secrets.mask))
+
+
+async def rename_at(request: Request) -> Response:
+    """Answer POST /api/crew/files/rename: the files with another name for what is at a place."""
+    editor, body = require_editing(request), await _place(request, RenameBody)
+    view = await editor.view(body.files, body.delete)
+    named = await asyncio.to_thread(name_at, view, body.path, body.line, body.column)
+    try:
+        if named is None:
+            raise RenameRefused("there is no name here that can be another one")
+        made = await asyncio.to_thread(rename, view, named, body.name)
+    except RenameRefused as error:
+        raise HttpProblem(422, f"name: {error}") from None
+    texts = texts_after(view, made)
+    document = {
+        "files": [{"path": name, "text": hidden(name, text)} for name, text in texts.items()],
+        "delete": [made.moved[0]] if made.moved is not None else [],
+    }
+    return JsonResponse(map_texts(document, editor.crew.secrets.mask))
+
+
+async def _place(request: Request, kind: type[P]) -> P:
     settings = services_of(request).settings
-    return await parse_body(request, settings, PlaceBody, max_bytes=MAX_FILES_BYTES)
+    return await parse_body(request, settings, kind, max_bytes=MAX_FILES_BYTES)
 
 
 async def rehearse_draft(request: Request) -> Response:
