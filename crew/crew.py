@@ -106,6 +106,11 @@ class Crew:
         """The signals of its routing."""
         return tuple(one.signal for ways in self.config.routing.signals.values() for one in ways)
 
+    @property
+    def present_budgets(self) -> Sequence[Budget]:
+        """Its budgets with their limits of now: they may have been raised, or lowered, since."""
+        return [self.recipe.budget_limits.of(one) for one in self.budgets]
+
     def name_of(self, agent_id: str) -> str:
         """Return an agent's display name."""
         return self.agents[agent_id].name if agent_id in self.agents else agent_id

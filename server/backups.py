@@ -6,7 +6,7 @@ import importlib.metadata
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,10 +51,13 @@ def make_backup(source: Path, target: Path, now: datetime) -> Backup:
     return back_up(source, target, rfc3339(now), importlib.metadata.version("crewline"))
 
 
-def forget_backups(folder: Path, keep: int) -> list[Path]:
-    """Delete all but the newest backups of a folder, by their names; returns those."""
-    names = sorted(one.name for one in folder.iterdir() if NAME.fullmatch(one.name))
-    gone = [folder / name for name in names[:-keep]]
+def forget_backups(folder: Path, keep: int, now: datetime) -> list[Path]:
+    """Delete all but the newest backups of a folder, by their names; returns those.
+
+    One that is dated later than now is neither: a clock was wrong.
+    """
+    known = sorted(one for one, at in _backups_in(folder) if at <= now)
+    gone = known[:-keep]
     for one in gone:
         one.unlink()
     # of processes that were killed; what is newer may still be written
@@ -72,9 +75,16 @@ def newest_backup(folder: Path, now: datetime) -> datetime | None:
     """
     if not folder.is_dir():
         return None
-    found = [match[1] for one in folder.iterdir() if (match := NAME.fullmatch(one.name))]
-    times = [datetime.strptime(one, TIME).replace(tzinfo=UTC) for one in found]
-    return max((one for one in times if one <= now), default=None)
+    return max((at for _, at in _backups_in(folder) if at <= now), default=None)
+
+
+def _backups_in(folder: Path) -> Iterator[tuple[Path, datetime]]:
+    """Yield the backups of a folder, each with its time."""
+    for one in folder.iterdir():
+        if (match := NAME.fullmatch(one.name)) is not None:
+            # a name that is no time is another's
+            with contextlib.suppress(ValueError):
+                yield one, datetime.strptime(match[1], TIME).replace(tzinfo=UTC)
 
 
 class Backups:
@@ -123,7 +133,7 @@ class Backups:
         self.done(now.timestamp())
         text = "backup %s: %d runs, %d bytes, sha256 %s"
         log.info(text, made.path, made.runs, made.size_bytes, made.sha256)
-        await asyncio.to_thread(forget_backups, folder, self.plan.keep)
+        await asyncio.to_thread(forget_backups, folder, self.plan.keep, now)
 
     async def _tell(self, now: datetime, text: str) -> None:
         crew, at = self.runs.crew, rfc3339(now)

@@ -298,13 +298,9 @@ class MemoryStore(OneProcess):
         self, count: int, kept_since: Mapping[str, str], *, with_events: bool
     ) -> str | None:
         """See Purging."""
-        ends = sorted(
-            row.ended_at
-            for row in self._rows.values()
-            if row.ended_at is not None
-            and row.ended_at < kept_since.get(row.status, "~")
-            and (self._records[row.run_id] or not with_events)
-        )
+        rows = [row for row in self._rows.values() if self._records[row.run_id] or not with_events]
+        found = ((row.ended_at or "", kept_since.get(row.status, "~")) for row in rows)
+        ends = sorted(at for at, kept in found if "" < at < kept)
         # behind the last one
         return f"{ends[:count][-1]}~" if ends else None
 

@@ -7,6 +7,7 @@ from crew.backends.memory_costs import MemoryCosts
 from crew.backends.memory_logs import MemoryOutbox
 from crew.journal.records.rows import IdempotencyRecord, Notice, RunRow
 from crew.journal.records.spent.budgets import (
+    HIDDEN,
     NO_ROOM,
     PotKey,
     PotState,
@@ -154,11 +155,12 @@ class MemoryBudgets:
         self._costs.add([CALL.validate_json(one.call) for one in found])
         return len(found)
 
-    async def hide(self, value: str, beginning: str, but: Sequence[str]) -> None:
+    async def hide(self, value: str, but: Sequence[str], *, begins: bool = False) -> None:
         """See BudgetLog."""
-        for key in [*self._pots]:
-            is_meant = key.value == value or key.value.startswith(beginning)
-            if is_meant and key.budget not in but:
+        for key, pot in [*self._pots.items()]:
+            is_meant = key.value.startswith(value) if begins else key.value == value
+            is_other = key.budget in but or key.value.startswith(HIDDEN)
+            if is_meant and not is_other and not pot.held_calls:
                 self._rename(key, hidden_value(key.value))
 
     async def show(self, values: Sequence[str], budgets: Sequence[str]) -> None:

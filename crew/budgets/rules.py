@@ -67,10 +67,10 @@ class NewestLimits:
 
     def __init__(self) -> None:
         """Of no crew yet."""
-        self._known: dict[tuple[str, Scope, frozenset[str]], BudgetLimits] = {}
+        self._known: dict[tuple[object, ...], BudgetLimits] = {}
 
     def note(self, budgets: Sequence[Budget]) -> None:
-        """Take those of a crew in place of all before."""
+        """Take the ones of a crew in place of all before."""
         self._known = {_named(one): one.limits for one in budgets}
 
     def of(self, budget: Budget) -> Budget:
@@ -79,12 +79,13 @@ class NewestLimits:
         return budget if limits == budget.limits else replace(budget, limits=limits)
 
 
-def _named(budget: Budget) -> tuple[str, Scope, frozenset[str]]:
-    # agents with limits of their own have budgets of the same name
-    return budget.name, budget.scope, budget.agents
+def _named(budget: Budget) -> tuple[object, ...]:
+    # agents with limits of their own have budgets of the same name; of another period, or other
+    # calls, it is another budget
+    return budget.name, budget.scope, budget.per, budget.agents, budget.models
 
 
-# in whose pots stands who a person is
+# by the names of these pots a person is known
 PEOPLE_SCOPES: tuple[Scope, ...] = ("user", "token", "conversation")
 
 

@@ -19,7 +19,7 @@ from crew.config.files.environment import (
     restore_literals,
     warn_of_literals,
 )
-from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources, no_named_file
+from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources, why_not_read
 from crew.config.files.yaml_reader import read, read_text
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.memory import parse_core
@@ -215,7 +215,7 @@ def _read_api_documents(files: CrewFiles) -> None:
             continue
         content = files.sources.files.get(tool.document)
         if content is None:
-            text = no_named_file(tool.document)
+            text = why_not_read(tool.document)
             place = ("tools", name, "document")
             files.problems.append(files.tool_files[name].problem(place, "openapi", text))
             continue
@@ -240,7 +240,7 @@ def _read_context_texts(files: CrewFiles) -> None:
 def _read_context_text(files: CrewFiles, document: Document, file: str, path: YamlPath) -> None:
     content = files.sources.files.get(file)
     if content is None:
-        text = no_named_file(file)
+        text = why_not_read(file)
         files.problems.append(document.problem(path, "bad-value", text))
         return
     found = read_text(file, content)

@@ -12,7 +12,7 @@ from agents.outputs.vocabularies import (
     read_vocabulary,
 )
 from crew.config.files.document import Document, YamlPath
-from crew.config.files.sources import MAX_VOCABULARY_BYTES, no_named_file
+from crew.config.files.sources import MAX_VOCABULARY_BYTES, why_not_read
 from crew.config.files.yaml_reader import read_text
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.outputs import OutputConditionConfig, OutputRouteConfig
@@ -72,7 +72,7 @@ def read_vocabularies(
         path: YamlPath = ("vocabularies", name)
         content = contents.get(config.file)
         if content is None:
-            text = no_named_file(config.file)
+            text = why_not_read(config.file)
             problems.append(document.problem((*path, "file"), "vocabulary", text))
             continue
         file = read_text(config.file, content, MAX_VOCABULARY_BYTES)

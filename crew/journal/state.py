@@ -259,8 +259,7 @@ class RunState:
             self.said.append(answered(event.answer))
         self.remembered |= remembered_by(self.question, event.answer)
         if not event.expired and not isinstance(self.question, UnknownOutcome | GoingOn):
-            # after a person's answer limits and order start anew; a question that only a crash
-            # has raised must not change where the run goes
+            # limits and order start anew; a question after a crash must not change where it goes
             self.handoffs, self.main.rounds = 0, 0
             has_planned = self.plan is not None or isinstance(self.question, PlanApproval)
             self.visited = {self.main.agent_id} if has_planned else set()
@@ -289,8 +288,6 @@ class RunState:
         self.status, self.segment = "running", (self.seq, event.traceparent)
         self.retried_at_seconds = self.active_seconds
         if event.forked_from:
-            # what is copied was paid for by the other run
-            self.usage = NO_USAGE
             self._forget_decisions()
         if self.question is not None and (self.expired or event.forked_from):
             # no decision came in time, or not for this run: the question is repeated
@@ -302,7 +299,8 @@ class RunState:
             self.plan.retry()
 
     def _forget_decisions(self) -> None:
-        """Drop a person's decisions for another run, which hold for no call of its copy."""
+        """Drop what was for another run: a person's decisions, and what it has paid."""
+        self.usage = NO_USAGE
         if self.untold is not None and self.untold[0] is not None:
             self.untold = None
         self.remembered.clear()

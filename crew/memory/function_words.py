@@ -1,6 +1,6 @@
 """Words that say nothing by themselves: articles, pronouns, prepositions, forms of to be.
 
-Short lists of our own: those of packages have `buy`, `own` and `bank` in them, by which much of
+Short lists of our own: packages have `buy`, `own` and `bank` in theirs, by which much of
 what people say would prove nothing.
 """
 
@@ -8,18 +8,18 @@ BY_LANGUAGE = {
     language: frozenset(words.split())
     for language, words in {
         "english": """
-            a an the this that these those it its i me my mine you your yours he him his she her
-            hers we us our ours they them their theirs who whom whose which what and or but nor so
+            a an the this that these those it its i me my you your yours he him his she her
+            hers we our ours they them their theirs who which what and or but nor so
             if then than as of to in on at by for from with into onto over under about up out off
             between after before while during through without there here where when how why is am
-            are was were be been being have has had having do does did doing will would shall
-            should can could may might must just also too very well now only even still yet such
+            are was were be been being have has had having do does did doing would shall
+            should can could might must just also too very well now only even still yet such
             some any all both each
         """,
         "vietnamese": """
             tôi tui mình ta em anh chị bạn ông bà nó họ chúng này kia đó đây ấy ai gì nào đâu sao
             thế vậy là và hay hoặc nhưng mà thì nếu vì nên rằng của cho với từ đến ở tại trong
-            ngoài trên dưới về bởi do các những một cái con được bị có đã đang sẽ cũng rất lại ra
+            ngoài trên dưới về bởi do các những một cái được bị có đã đang sẽ cũng rất lại ra
             vào lên xuống để khi như
         """,
         "german": """

@@ -40,6 +40,7 @@ MARKS = re.compile(
     r"|\*\*|__|(?<=\s)\|(?=\s)|^\||\|$|[^\S\n]?\[\d{1,3}\](?!\w)",
     re.MULTILINE,
 )
+CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 # with its apostrophe, as in l'
 WORD = re.compile(r"\w+'?")
 NUMBERED = re.compile(r"[^\S\n]{0,20}(\d{1,3})[.)][^\S\n]+", re.ASCII)
@@ -117,7 +118,7 @@ class OwnWords:
             return True
         return (
             _is_long(wanted)
-            and not _is_empty(wanted)
+            and not _is_empty(quote, wanted)
             and any(_stands_in(wanted, part) for _, parts in self._texts for part in parts)
         )
 
@@ -190,9 +191,14 @@ def _is_long(text: str) -> bool:
     return unspaced >= LEAST_CHARACTERS or words >= LEAST_WORDS or letters >= LEAST_LETTERS
 
 
-def _is_empty(text: str) -> bool:
-    """Return whether all words of a text say nothing by themselves, in one language."""
-    words = set(WORD.findall(text))
+def _is_empty(quote: str, plain: str) -> bool:
+    """Return whether all words of a quote say nothing by themselves, in one language.
+
+    `IT` and `US` do: a word of capitals among others is a name.
+    """
+    if not quote.isupper() and CAPITALS.search(quote) is not None:
+        return False
+    words = set(WORD.findall(plain))
     return any(words <= known for known in BY_LANGUAGE.values())
 
 

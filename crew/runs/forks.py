@@ -26,7 +26,7 @@ from crew.journal.records.rows import PAGE, IdempotencyRecord, KeyTaken, Record,
 from crew.journal.replay import apply_records, read_event
 from crew.journal.state import RunState
 from crew.journal.wire import record_of_run, to_run_event
-from crew.runs.costs.pots import require_room
+from crew.runs.costs.pots import admit_run
 from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken
 from crew.runs.factory import RunFactory
 from crew.runs.request import RunRequest
@@ -169,7 +169,9 @@ class RunForker:
             if state.main.agent_id not in (*crew.agents, *crew.routing.groups):
                 text = f"these files have no {state.main.agent_id}, which is at work"
                 raise NotForkable(f"{text} at event {len(records)} of run {run_id}")
-            await require_room(self.store, crew, begun, NextCall.of(state, crew), asked.key)
+            # it pays from the pot of a conversation of its own, which is empty
+            payer = replace(begun, conversation_id="")
+            await admit_run(self.store, crew, payer, NextCall.of(state, crew), asked.key)
         finally:
             self.factory.revisions.release(crew)
         text = f"it was copied from event {len(records)} of run {run_id}, and has not gone on"

@@ -1,7 +1,9 @@
 """The crew of new runs, and earlier ones that older runs keep: a run ends as it was started."""
 
 import asyncio
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from crew.config.errors import ConfigurationError, LostConfiguration
@@ -37,6 +39,15 @@ class Revisions:
         crew.recipe.budget_limits.note(crew.budgets)
         self._loading = loading
         self._close_if_unused(former)
+
+    @contextlib.contextmanager
+    def released_on_error(self, crew: Crew) -> Iterator[None]:
+        """Release a crew where what is done with it fails, or is cancelled."""
+        try:
+            yield
+        except BaseException:
+            self.release(crew)
+            raise
 
     async def keep_current(self) -> None:
         """Store the current crew's files, so that a later process can resume its runs.

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from typing import assert_never
 
-from crew.crew import Crew
 from crew.engine.masking import masked_answer, masked_query
 from crew.engine.spending.first_calls import NextCall
 from crew.journal.errors import StoreError, StoreUnavailable
@@ -30,7 +29,7 @@ from crew.journal.records.rows import (
     StatusDiffers,
 )
 from crew.journal.state import RunState
-from crew.runs.costs.pots import require_room
+from crew.runs.costs.pots import admit_run, show_pots
 from crew.runs.errors import (
     AlreadyStarted,
     AnsweredTooLate,
@@ -68,11 +67,10 @@ class RunStarter:
 
     async def start(self, query: Query, asked: RunRequest) -> Run:
         """Start a run; it is stored when this returns. See `Runs.start`."""
-        starting = self._start(query, asked)
         if asked.key is None:
-            return await starting
+            return await self._start(query, asked)
         # what is started under a key is played, even if the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(starting))
+        return await asyncio.shield(asyncio.ensure_future(self._start(query, asked)))
 
     async def _start(self, query: Query, asked: RunRequest) -> Run:
         run, event, row = await self.prepare(query, asked)
@@ -119,13 +117,9 @@ class RunStarter:
             source_name=asked.source.name,
         )
         first = query.agent_id or crew.entry_point
-        call = NextCall(first, query.text, query.model)
-        try:
-            await require_room(self.store, crew, row, call, asked.key)
-        except BaseException:
-            # also where the request is cancelled meanwhile
-            self.revisions.release(crew)
-            raise
+        with self.revisions.released_on_error(crew):
+            call = NextCall(first, query.text, query.model)
+            await admit_run(self.store, crew, row, call, asked.key)
         begun = crew.name, first, crew.name_of(first), asked.request_id, query, conversation
         event = RunStarted(*begun, asked.traceparent)
         state = RunState(row.run_id, crew.tool_limits)
@@ -186,10 +180,10 @@ class RunStarter:
                 await self.room.check(row.owner, None)
             crew, state = await self.factory.load(opened)
             if not forked_from:
-                await self._require_room(crew, state, row)
-            agent_id = state.main.agent_id
+                with self.revisions.released_on_error(crew):
+                    await admit_run(self.store, crew, row, NextCall.of(state, crew), None)
+            agent_id, of = state.main.agent_id, state.conversation
             name = crew.name_of(agent_id)
-            of = state.conversation
             begun = row.crew, agent_id, name, asked.request_id, forked_from, of
             event = RunRetried(*begun, asked.traceparent)
             running = row.resumed(asked.request_id)
@@ -200,14 +194,6 @@ class RunStarter:
             state.apply(event)
             await self.play(run)
             return run
-
-    async def _require_room(self, crew: Crew, state: RunState, row: RunRow) -> None:
-        """Refuse to go on with a run that would fail at once; raises BudgetSpent, StoreError."""
-        try:
-            await require_room(self.store, crew, row, NextCall.of(state, crew), None)
-        except BaseException:
-            self.revisions.release(crew)
-            raise
 
     def _again(self, row: RunRow) -> ExchangeStart | None:
         """Return a failed run goes on as the exchange that it was, if no other one came since."""
@@ -230,6 +216,7 @@ class RunStarter:
         async with self.factory.lock(run_id):
             opened = await self._paused(run_id, asked.key)
             row = opened.row
+            await show_pots(self.store, self.revisions.current, row)
             crew, state = await self.factory.load(opened, ends=ends is not None)
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)

@@ -111,9 +111,9 @@ def require_address(url: str, where: str) -> None:
 
 def _token_of(name: str, profile: Profile, environment: Mapping[str, str]) -> str:
     if profile.token_env is not None:
-        if not (token := environment.get(profile.token_env, "")):
+        if not (token := environment.get(profile.token_env, "").rstrip("\r\n")):
             raise TargetError(f"profile {name}: {profile.token_env} is not set")
-        return token.rstrip("\r\n")
+        return token
     if profile.token_command is None:
         return ""
     where = f"profile {name}: token_command {profile.token_command[0]}"

@@ -9,7 +9,7 @@ from agents.costs.shape import PRICES_FILE
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.errors import ConfigurationError
 from crew.config.files.masking import Mask, hidden, put_back, unchanged
-from crew.config.files.programs import PYTHON, run_files
+from crew.config.files.programs import PYTHON, is_run, run_files
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources, drafted, named_files
 from crew.config.files.yaml_reader import read_text
 from crew.config.problems import Problem
@@ -101,15 +101,33 @@ def make_draft(
     sources = drafted(present, changed, gone)
     if sources.find(CREW_FILE) is None:
         raise WrongFile(CREW_FILE, "no crew is without it")
+    _require_texts(present, sources, changed, gone)
+    return FilesDraft(sources, changed, frozenset(gone), problems)
+
+
+def _require_texts(
+    present: Sources, sources: Sources, changed: Collection[str], gone: Collection[str]
+) -> None:
+    """Raise WrongFile for files that the crew does not read as texts, or that its tools use.
+
+    Args:
+        present: the files as they are.
+        sources: as they would be.
+        changed: names of files that are written.
+        gone: names of files that are deleted.
+    """
+    programs = run_files(present) | run_files(sources)
+    for name in gone:
+        if not KINDS.fullmatch(name) and is_run(name, programs):
+            raise WrongFile(name, "is changed on the machine only")
     for name in changed:
         others = {one: content for one, content in sources.files.items() if one != name}
         if KINDS.fullmatch(name):
             continue
         if name not in named_files(others):
             raise WrongFile(name, "the crew reads no such file; it reads agents/NAME.yaml")
-        if Path(name).suffix.lower() not in TEXTS or name in run_files(sources):
+        if Path(name).suffix.lower() not in TEXTS or is_run(name, programs):
             raise WrongFile(name, "is changed on the machine only")
-    return FilesDraft(sources, changed, frozenset(gone), problems)
 
 
 def rolled_back(present: Sources, earlier: Sources) -> FilesDraft:

@@ -153,11 +153,11 @@ async def answer_to(
 
 def resume_with(request: Request, run_id: str, answer: Answer) -> ResumeRequest:
     """Return the request of an answer, within the limits of the API; raises HttpProblem."""
-    check_answer(answer, services_of(request).settings)
+    require_bounded_answer(answer, services_of(request).settings)
     return ResumeRequest(run_id, answer)
 
 
-def check_answer(answer: Answer, settings: CrewSettings) -> None:
+def require_bounded_answer(answer: Answer, settings: CrewSettings) -> None:
     """Raise HttpProblem for texts that are too long, or no texts."""
     given = [text for one in answer.decisions for text in (one.reason, one.result)]
     for text in (answer.text, *given):

@@ -83,7 +83,8 @@ class Speech:
                 # the same words may be said again, and be the last then
                 self._earlier.pop(held.content, None)
                 if event.type not in ENDING:
-                    self._earlier[held.content] = text
+                    # a typed one may be the run's answer all the same, by a limit
+                    self._earlier[held.content] = self._cut(held.content, event)
         if event.type == "agent_response":
             self._held = event
         elif event.type == "done":
@@ -117,15 +118,19 @@ class Speech:
 
         No event says any more which signal ended the run: one at the end of its answer did.
         """
-        if event.type != "gap" or self.shows_signals:
+        if event.type != "gap":
             return event
         result = event.metadata["snapshot"]
-        answer = (result["answer"] or "").rstrip()
-        acted = ending_signal(answer, self._signals)
-        if not acted:
+        shown = self.shown(result["answer"] or "")
+        if shown == (result["answer"] or ""):
             return event
-        result = {**result, "answer": answer.removesuffix(acted).rstrip()}
+        result = {**result, "answer": shown}
         return replace(event, metadata={**event.metadata, "snapshot": result})
+
+    def shown(self, answer: str) -> str:
+        """Return a stored answer without the signal at its end, which no event says any more."""
+        acted = "" if self.shows_signals else ending_signal(answer, self._signals)
+        return answer.rstrip().removesuffix(acted).rstrip() if acted else answer
 
     def piece(self, event: RunEvent) -> str:
         """Return what may be sent of a live piece, and of those before it."""

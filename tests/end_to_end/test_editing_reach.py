@@ -12,20 +12,29 @@ from tests.support.processes import client, serving
 
 CHECK = {"kind": "command", "argv": ["/bin/cat", "bin/check"], "description": "Checks."}
 READS = {"kind": "command", "argv": ["/bin/cat", "notes.txt"], "description": "Reads notes."}
+LISTS = {
+    "kind": "command",
+    "argv": ["/bin/ls", "data", "--by=conf/c.yaml"],
+    "description": "Lists.",
+}
+BESIDE = {"kind": "command", "argv": ["/bin/cat", "b.txt"], "cwd": "bin", "description": "Reads."}
 PLAN = {"workers": ["worker"], "approve": True}
+
+
+RUN = ("bin/check", "notes.txt", "data/x.txt", "conf/c.yaml", "bin/b.txt")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    tools = {"check": CHECK, "notes": READS}
-    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["check", "notes"]}}, tools=tools)
-    (folder / "bin").mkdir()
-    for name in ("bin/check", "notes.txt", ".env"):
+    tools = {"check": CHECK, "notes": READS, "lists": LISTS, "beside": BESIDE}
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": [*tools]}}, tools=tools)
+    for name in (*RUN, ".env"):
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("DB_PASSWORD=hunter2\n")
     return folder
 
 
-@pytest.mark.parametrize("name", ["bin/check", "notes.txt"])
+@pytest.mark.parametrize("name", RUN)
 def test_what_a_tool_runs_is_not_written(folder: Path, name: str):
     """Also where the same request names it as a text for a prompt."""
     with serving(folder, CREW_EDIT="1") as server, client(server) as http:
@@ -36,6 +45,11 @@ def test_what_a_tool_runs_is_not_written(folder: Path, name: str):
         refused = put(http, base, files=files)
         assert (refused.status_code, "on the machine only" in refused.text) == (400, True)
         assert (folder / name).read_text() == "DB_PASSWORD=hunter2\n"
+        # nor deleted, where an agent reads it as well
+        (folder / "agents" / "a.yaml").write_text(agent)
+        assert http.post("/api/crew/reload").status_code == 200
+        base, texts = texts_of(http)
+        assert put(http, base, delete=[name]).status_code == 400
         # a text of its own may come with the agent that reads it
         blocks = ["history", {"kind": "text", "file": "rules.md"}]
         agent = edited(texts["agents/a.yaml"], "context", {"blocks": blocks})
@@ -43,19 +57,28 @@ def test_what_a_tool_runs_is_not_written(folder: Path, name: str):
         assert done.status_code == 200, done.text
 
 
-@pytest.mark.parametrize("name", [".env", ".crew/x.md", "docs/.secret.md"])
+@pytest.mark.parametrize("name", [".env", ".crew/x.md", "docs/.secret.md", "link.md"])
 def test_hidden_files_are_not_read(folder: Path, name: str):
     """No prompt gets them, and so nobody who reads the files."""
     (folder / name).parent.mkdir(exist_ok=True)
+    if name == "link.md":
+        (folder / name).symlink_to(".env")
     (folder / name).write_text("DB_PASSWORD=hunter2\n")
+    (folder / "rules.md").write_text("Be kind.")
     with serving(folder, CREW_EDIT="1") as server, client(server) as http:
         base, texts = texts_of(http)
         blocks = ["history", {"kind": "text", "file": name}]
         agent = edited(texts["agents/a.yaml"], "context", {"blocks": blocks})
         refused = put(http, base, files={"agents/a.yaml": agent})
-        assert (refused.status_code, "is hidden" in refused.text) == (422, True), refused.text
+        is_said = any(one in refused.text for one in ("is hidden", "there is no file link.md"))
+        assert (refused.status_code, is_said) == (422, True), refused.text
         checked = http.post("/api/crew/files/check", json={"files": {"agents/a.yaml": agent}})
         assert "hunter2" not in checked.text + str(texts_of(http))
+        # a dot alone, or two, hide nothing
+        blocks = ["history", {"kind": "text", "file": "./rules.md"}]
+        agent = edited(texts["agents/a.yaml"], "context", {"blocks": blocks})
+        done = put(http, base, files={"agents/a.yaml": agent})
+        assert done.status_code == 200, done.text
 
 
 SERVER = {
@@ -63,6 +86,7 @@ SERVER = {
     "kind": "mcp",
     "args": ["runbook.py"],
     "deny": ["drop_step"],
+    "allow": ["find_step", "see_step"],
     "pin": True,
     "tools": {"find_step": {"requires_approval": True}},
 }
@@ -70,14 +94,22 @@ PYTHON = {"kind": "python", "function": "own.py:pay", "isolate": "process"}
 WEAKER = {
     "an MCP tool without its approval": ("tools.yaml", "tools.runbook.tools", None),
     "a plan that nobody approves": ("agents/lead.yaml", "plan.approve", False),
+    "a plan without the key": ("agents/lead.yaml", "plan", {"workers": ["worker"]}),
     "a server that is not pinned": ("tools.yaml", "tools.runbook.pin", False),
+    "one allowed more": (
+        "tools.yaml",
+        "tools.runbook.allow",
+        ["find_step", "see_step", "end_step"],
+    ),
+    "all allowed": ("tools.yaml", "tools.runbook.allow", None),
     "what was denied": ("tools.yaml", "tools.runbook.deny", None),
     "what a server says of its tools": ("tools.yaml", "tools.runbook.trust_annotations", True),
     "a tool in the server's own process": ("tools.yaml", "tools.pay.isolate", None),
 }
 STRONGER = {
     "one denied more": ("tools.yaml", "tools.runbook.deny", ["drop_step", "find_step"]),
-    "only some allowed": ("tools.yaml", "tools.runbook.allow", ["find_step"]),
+    "fewer allowed": ("tools.yaml", "tools.runbook.allow", ["find_step"]),
+    "no plan": ("agents/lead.yaml", "plan", None),
 }
 
 

@@ -151,6 +151,13 @@ def test_a_pause_in_a_branch(tmp_path: Path):
         with http.stream("GET", f"/agui/{run_id}") as response:
             frames = [frame for _, frame in data_of(response.iter_lines())]
         assert frames[0]["threadId"] == "c1"
+        # what was said before is told without the signals that were acted on
+        with http.stream("GET", f"/agui/{run_id}", params={"after": 1}) as response:
+            frames = [frame for _, frame in data_of(response.iter_lines())]
+        (snapshot,) = [one for one in frames[:3] if one["type"] == "MESSAGES_SNAPSHOT"]
+        said = [one["content"] for one in snapshot["messages"]]
+        assert said[0] == "hi"
+        assert not any("[B]" in one for one in said), said
 
 
 def test_a_run_at_work_in_a_branch(tmp_path: Path):

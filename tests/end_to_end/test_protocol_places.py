@@ -180,13 +180,17 @@ async def test_mcp_has_the_limits_and_scopes_of_the_api(tmp_path: Path):
             for body, status in ((deep, 400), ('{"a": "' + "x" * 30_000 + '"}', 413)):
                 refused = http.post("/mcp", content=body, headers=accepts)
                 assert refused.status_code == status, refused.text
-                assert refused.json()["error"]["message"]
+                assert refused.json()["error"]["code"] == (-32700 if status == 400 else -32600)
         async with connected(server.url, "r" * 24) as one:
             result = await one.call_tool(ASK, {"query": "hi"})
             assert not result.is_error
             assert result.structured_content is not None
             looked = await one.call_tool(LOOK, {"run_id": result.structured_content["run_id"]})
             assert (looked.is_error, "'read'" in str(looked.content)) == (True, True)
+            # nor by the state of a form
+            run_id = result.structured_content["run_id"]
+            formed = await one.call_tool(ASK, {"query": "hi"}, request_state=f"{run_id}:0")
+            assert (formed.is_error, "'read'" in str(formed.content)) == (True, True)
             asked = (await one.call_tool(ASK, {"query": "ask"})).structured_content
             assert asked is not None
             words = {"run_id": asked["run_id"], "pause": asked["pause"], "text": "blue"}

@@ -130,26 +130,37 @@ async def pots_of_who_was_erased_have_no_name(store: RunStore) -> None:
     """Check that what was used stays without its name, which it has again when they come."""
     talk = PotKey("talk", "ann:c1", "")
     others = [PotKey("ever", "eve", ""), PotKey("talk", "anna:c1", ""), PotKey("job", "ann", "")]
+    # another user with a longer id
+    others.append(PotKey("ever", "ann:bo", ""))
     for number, key in enumerate((EVER, talk, *others)):
         await store.budgets.reserve(sample_reservation(f"c{number}", sample_share(key)))
         call = sample_call(f"c{number}", nanos=70 + number, input=5, output=2)
         await store.costs.record([call])
     for _ in range(2):
         # the second time nothing has a name any more
-        await store.budgets.hide("ann", "ann:", ["job"])
+        await store.budgets.hide("ann", ["job"])
+        await store.budgets.hide("ann:", ["job", "ever"], begins=True)
+        # who has such a name is none of those that were erased before
+        await store.budgets.hide("erased", [])
+        await store.budgets.hide("erased:", [], begins=True)
         assert await store.budgets.pot(EVER) is None
     for number, key in enumerate(others, 2):
         assert (await state_of(store, key)).nanos == 70 + number
     found = await store.budgets.pots(["ever", "talk", "job"])
-    assert sum(one.calls for one in found) == 5
+    assert sum(one.calls for one in found) == 6
     assert "ann" not in {one.key.value for one in found if one.key.budget != "job"}
+    # what calls reserve now is settled where it was reserved
+    key = PotKey("ever", "zoe", "")
+    await store.budgets.reserve(sample_reservation("zoe", sample_share(key)))
+    await store.budgets.hide("zoe", [])
+    assert (await state_of(store, key)).held_calls == 1
     # a pot that was made meanwhile gets it, too
     await store.budgets.add(EVER, "", 5, 0)
     await store.budgets.show(["ann", "ann:c1", "eve"], ["ever", "talk"])
     state = await state_of(store, EVER)
     assert (state.nanos, state.tokens, state.calls, state.more_nanos) == (70, 7, 1, 5)
     assert (await state_of(store, talk)).nanos == 71
-    assert len(await store.budgets.pots(["ever", "talk", "job"])) == 5
+    assert len(await store.budgets.pots(["ever", "talk", "job"])) == 7
 
 
 async def the_fullest_pots_come_first(store: RunStore) -> None:

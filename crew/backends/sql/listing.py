@@ -140,7 +140,7 @@ def _given(conditions: Sequence[str], value: object, values: list[object]) -> li
 
 
 def _conditions(wanted: RunFilter, values: list[object], columns: Mapping[str, str]) -> list[str]:
-    """Return the conditions of a filter, but for those of the row; their values are added."""
+    """Return the conditions of a filter without the row's own; their values are added."""
     conditions = [] if wanted.status is None else [has_status(wanted.status)]
     if wanted.owner:
         conditions.append(_is_of_owner(wanted.status))

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,21 @@ def run_files(sources: Sources) -> set[str]:
     """Return the files of the folder that the command lines of tools and of MCP servers name."""
     folder, found = sources.folder, set()
     for entry in _entries(sources):
+        cwd = entry.get("cwd")
+        places = [folder, *([folder / cwd] if isinstance(cwd, str) else [])]
         given = [entry.get(key) for key in ("argv", "args", "command")]
         words = [one for value in given for one in (value if isinstance(value, list) else [value])]
-        for word in words:
-            if isinstance(word, str) and word and "\0" not in word:
-                path = os.path.relpath(os.path.normpath(folder / word), folder)
-                found.add(Path(path).as_posix())
+        texts = [one for one in words if isinstance(one, str) and "\0" not in one]
+        # as it is, and as in --config=FILE
+        for word in filter(None, (*texts, *(one.rpartition("=")[2] for one in texts))):
+            paths = (os.path.relpath(os.path.normpath(place / word), folder) for place in places)
+            found |= {Path(one).as_posix() for one in paths}
     return found
+
+
+def is_run(name: str, files: Collection[str]) -> bool:
+    """Return whether a file is one of `run_files`, or stands in a folder that is."""
+    return name in files or any(str(one) in files for one in Path(name).parents if one.name)
 
 
 def _python_files(sources: Sources) -> Iterator[str]:

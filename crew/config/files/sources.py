@@ -136,10 +136,10 @@ def named_files(files: Mapping[str, bytes]) -> dict[str, int]:
 
 def is_hidden(name: str) -> bool:
     """Return whether a name has a part that begins with a dot: secrets and our own data have."""
-    return any(part.startswith(".") and part != ".." for part in name.split("/"))
+    return any(part.startswith(".") and part not in (".", "..") for part in name.split("/"))
 
 
-def no_named_file(name: str) -> str:
+def why_not_read(name: str) -> str:
     """Return why a file that others name was not read."""
     if is_hidden(name):
         return f"{name} is hidden, and no such file is read; give it a name without a dot before it"
@@ -151,7 +151,10 @@ def _read_named(folder: Path, files: dict[str, bytes], gone: Collection[str] = (
         # the loader says what is wrong with one that is not there
         with suppress(OSError, ValueError):
             path = folder / name
-            if name not in gone and not is_hidden(name) and not leads_outside(path, folder):
+            # also over a link
+            real = os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
+            is_kept = is_hidden(name) or is_hidden(real) or leads_outside(path, folder)
+            if name not in gone and not is_kept:
                 files[name] = _read_file(path, most)
 
 

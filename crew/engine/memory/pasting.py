@@ -15,10 +15,10 @@ from crew.journal.replay import read_event
 from crew.journal.store import RunStore
 from crew.memory.proofs import PASTED
 
-# of each document
+# of each document; behind so many no more of those are read that were only listed
 MAX_CHARS = 5_000_000
-# of documents that were only listed, the newest; earlier exchanges of a conversation
-MAX_LISTED, MAX_EARLIER = 50, 20
+# earlier exchanges of a conversation
+MAX_EARLIER = 20
 
 
 async def texts_of_others(
@@ -42,6 +42,7 @@ async def texts_of_others(
     """
     found: list[str] = []
     documents = dict.fromkeys(one.document_id for one in attached if not one.media_type)
+    listed: dict[str, None] = {}
     seq = 0
     while True:
         page = await store.records(run_id, seq, PAGE)
@@ -53,16 +54,21 @@ async def texts_of_others(
             elif isinstance(event, DocumentsShown):
                 documents |= dict.fromkeys(one.document_id for one in event.passages)
             elif isinstance(event, ContextShown):
-                listed = [one.ids for one in event.blocks if one.kind == "documents"]
-                documents |= dict.fromkeys(id_ for ids in listed for id_ in ids[:MAX_LISTED])
+                shown = [one.ids for one in event.blocks if one.kind == "documents"]
+                listed |= dict.fromkeys(id_ for ids in shown for id_ in ids)
         if page.is_last:
             break
-    for document_id in [one for one in documents if one not in known]:
+    left = MAX_CHARS
+    new = [one for one in {**documents, **listed} if one not in known]
+    for document_id in new:
+        if left <= 0 and document_id not in documents:
+            break
         known.add(document_id)
         for owner in owners:
             text = await store.documents.text(owner, document_id, 0, MAX_CHARS)
             if text is not None:
                 found.append(text)
+                left -= len(text)
                 break
     return found
 

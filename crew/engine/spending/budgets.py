@@ -87,9 +87,8 @@ class RunBudgets:
     def budgets(self) -> Sequence[Budget]:
         """All of the crew, and that of the run's request."""
         own = bound_of_request(self.state.query)
-        # limits may have been raised or lowered since the run began
-        found = [self.crew.recipe.budget_limits.of(one) for one in self.crew.budgets]
-        return found if own is None else [*found, own]
+        found = self.crew.present_budgets
+        return found if own is None else (*found, own)
 
     @property
     def bounds_something(self) -> bool:

@@ -24,7 +24,8 @@ def is_more(path: tuple[str, ...], then: Any, now: Any) -> bool:
     last = path[-1]
     match path_of_tool(path):
         case ("agents", _, "plan", "approve"):
-            return bool(then) and not now
+            # without a plan there is none to approve
+            return bool(then) and now is False
         case ("agents", _, ("tools" | "documents")):
             return bool(set(now or ()) - set(then or ()))
         case ("agents", _, "cost_limits", *_) if last in BUDGETS:

@@ -47,8 +47,12 @@ class Erasing:
         while await self.store.people.erase(user_id, requested_at, PAGE):
             pass
         # of budgets that are gone, too
-        others = [one.name for one in self.runs.crew.budgets if one.scope not in PEOPLE_SCOPES]
-        await self.store.budgets.hide(user_id, conversations_of(user_id), others)
+        scopes = {one.name: one.scope for one in self.runs.crew.budgets}
+        others = [name for name, scope in scopes.items() if scope not in PEOPLE_SCOPES]
+        await self.store.budgets.hide(user_id, others)
+        # an id of another user may begin in the same way
+        others = [name for name, scope in scopes.items() if scope != "conversation"]
+        await self.store.budgets.hide(conversations_of(user_id), others, begins=True)
         await forget_pauser(self.store, user_id)
         if await self._left(chore.owner, user_id):
             # it came meanwhile

@@ -125,6 +125,23 @@ def _passed(start: str, end: str, now: datetime) -> float | None:
     return (now - first) / (last - first)
 
 
+async def show_pots(store: RunStore, crew: Crew, row: RunRow) -> None:
+    """Give the pots of a run's person their names again: who was erased may come again.
+
+    What they have used before is used. Raises StoreError.
+    """
+    if of_people := [one.name for one in crew.budgets if one.scope in PEOPLE_SCOPES]:
+        await store.budgets.show(Payer.of(row).of_people, of_people)
+
+
+async def admit_run(
+    store: RunStore, crew: Crew, row: RunRow, call: NextCall | None, key: IdempotencyKey | None
+) -> None:
+    """Let a run begin, or go on, if budgets have room for it; see `require_room`."""
+    await show_pots(store, crew, row)
+    await require_room(store, crew, row, call, key)
+
+
 async def require_room(
     store: RunStore, crew: Crew, row: RunRow, call: NextCall | None, key: IdempotencyKey | None
 ) -> None:
@@ -143,9 +160,6 @@ async def require_room(
         KeyReused: another request has the key.
         StoreError: the store failed.
     """
-    if of_people := [one.name for one in crew.budgets if one.scope in PEOPLE_SCOPES]:
-        # who was erased, and comes again, has used what was used
-        await store.budgets.show(Payer.of(row).of_people, of_people)
     if call is None:
         return
     agent = crew.agents[call.agent_id].with_model(call.model)
@@ -153,7 +167,7 @@ async def require_room(
         # the answer may be there already, and costs nothing then
         return
     known: dict[Reserve, Estimate] = {}
-    for budget in crew.budgets:
+    for budget in crew.present_budgets:
         pot = _pot_of_next_call(budget, Payer.of(row), agent.id, store.now(), crew)
         state = await store.budgets.pot(pot.key) if pot is not None else None
         if pot is None or state is None:

@@ -55,7 +55,7 @@ class Storage:
         if not self.max_bytes or self.bytes <= self.max_bytes:
             return False
         kept = await kept_for_replays(runs, runs.store.now())
-        count, wanted, last = 0, 1, ""
+        wanted, last = 1, ""
         for _ in range(MAX_WRITES):
             ages = await _oldest(runs, wanted, kept)
             if ages is None:
@@ -64,7 +64,7 @@ class Storage:
                 log.warning(text, rest)
                 return False
             before, touched = self.bytes, await runs.store.purge(ages, MAX_AT_ONCE)
-            count, last = count + touched, max(ages.events_before, ages.runs_before)
+            last = max(ages.events_before, ages.runs_before)
             self.bytes = (await runs.store.reach()).bytes
             excess, freed = self.bytes - EMPTIED * self.max_bytes, before - self.bytes
             if excess <= 0:
@@ -72,8 +72,8 @@ class Storage:
             # as many as the last ones were large
             wanted = MAX_AT_ONCE if freed <= 0 else math.ceil(touched * excess / freed)
             wanted = max(1, min(wanted, MAX_AT_ONCE))
-        text = "the database was full: what was kept of %d runs that ended up to %s is deleted"
-        log.warning(text, count, last.rstrip("~"))
+        text = "the database was full: what was kept of runs that ended up to %s is deleted"
+        log.warning(text, last.rstrip("~"))
         return self.bytes > EMPTIED * self.max_bytes
 
     async def _warn(self, runs: Runs) -> None:

@@ -82,7 +82,7 @@ def backup(
     kept = target / backup_name(now) if target.is_dir() else target
     _print(make_backup(source, kept, now))
     if keep is not None:
-        for one in forget_backups(target, keep):
+        for one in forget_backups(target, keep, now):
             print(f"deleted {visible(str(one))}")
 
 

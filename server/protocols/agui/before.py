@@ -10,6 +10,7 @@ from crew.journal.records.rows import PAGE, RunRow
 from crew.journal.replay import read_event
 from crew.journal.said import parts_in_words
 from server.http.services import services_of
+from server.protocols.folds import speech_of
 
 
 async def messages_before(request: Request, row: RunRow) -> list[dict[str, Any]]:
@@ -29,17 +30,18 @@ async def messages_before(request: Request, row: RunRow) -> list[dict[str, Any]]
 async def _exchanges(request: Request, row: RunRow) -> list[tuple[str, str]]:
     log = services_of(request).runs.store.conversations
     place = owner_of(row.user_id), row.conversation_id
-    last = row.exchange - 1
+    last, speech = row.exchange - 1, speech_of(services_of(request).runs.crew)
     said: list[tuple[str, str]] = []
     for one in await log.exchanges(*place, max(0, last - PAGE), PAGE):
         if one.number > last:
             break
-        parts = parts_in_words(one.said)
-        said += [
-            ("user", one.query),
-            *(("assistant" if part.agent_id else "user", part.text) for part in parts),
-            *([("assistant", one.answer)] if one.answer else []),
-        ]
+        said.append(("user", one.query))
+        for part in parts_in_words(one.said):
+            is_agents = bool(part.agent_id)
+            text = speech.shown(part.text) if is_agents else part.text
+            said.append(("assistant" if is_agents else "user", text))
+        if answer := speech.shown(one.answer):
+            said.append(("assistant", answer))
     return said
 
 

@@ -105,8 +105,7 @@ class CrewCall:
         try:
             match kind:
                 case "_run":
-                    self.access.require_look()
-                    return (await self._look(given["run_id"])).result()
+                    return self._shown(await self._look(given["run_id"]))
                 case _ if params.request_state is not None:
                     # also of an answer in words, behind which the run asked again
                     return await self._go_on(params.request_state, params.input_responses or {})
@@ -137,14 +136,19 @@ class CrewCall:
         fold = await self._look(run_id)
         if not fold.questions or str(fold.questions[0].seq) != seq:
             # it was answered elsewhere meanwhile
-            return fold.result()
+            return self._shown(fold)
         if not self.elicits:
             # no form was shown: what is said here is no person's
-            return fold.result()
+            return self._shown(fold)
         answer = answer_of_forms(fold.questions, responses, self.access.caller)
         if answer is None:
-            return fold.result()
+            return self._shown(fold)
         return await self._wait(*await self.access.answer(run_id, answer), is_own=True)
+
+    def _shown(self, fold: ResultFold) -> CallToolResult:
+        """Return what a run has come to, for callers that may look; raises CallRefused."""
+        self.access.require_look()
+        return fold.result()
 
     async def _look(self, run_id: str) -> ResultFold:
         row, runs = await self.access.row(run_id), self.access.runs

@@ -40,7 +40,11 @@ def open_mcp() -> Door:
 
 def refuse_mcp(problem: HttpProblem, path: str) -> Response:
     """Return a problem that came before the request was read, as JSON-RPC has it."""
-    error = {"code": -32600 if problem.status < 500 else -32603, "message": problem.detail}
+    code = -32600 if problem.status < 500 else -32603
+    if any(field == "body" for field, _ in problem.errors):
+        # it is no JSON, or none within its bounds
+        code = -32700
+    error = {"code": code, "message": problem.detail}
     document = {"jsonrpc": "2.0", "id": None, "error": error}
     return JsonResponse(document, problem.status, headers=dict(problem.headers or {}))
 

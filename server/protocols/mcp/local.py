@@ -15,7 +15,7 @@ from crew.runs.errors import UnknownRun
 from crew.runs.runs import Runs
 from server.http.errors import HttpProblem
 from server.http.requests import check_length
-from server.protocols.answers import check_answer
+from server.protocols.answers import require_bounded_answer
 from server.protocols.clients import label_of
 from server.protocols.mcp.calling import CallRefused
 from server.protocols.mcp.serving import mcp_server
@@ -68,7 +68,7 @@ class LocalAccess:
     async def answer(self, run_id: str, answer: Answer) -> tuple[str, int]:
         """Answer a paused run."""
         try:
-            check_answer(answer, self._runs.crew.config.settings)
+            require_bounded_answer(answer, self._runs.crew.config.settings)
             run = await self._runs.resume(run_id, answer)
         except HttpProblem as problem:
             raise CallRefused(problem.detail) from None

@@ -100,24 +100,6 @@ async def test_a_person_may_allow_more(tmp_path: Path):
         assert (pot[0].tokens, pot[0].more_tokens, pot[0].held_calls) == (52, 60, 0)
 
 
-@pytest.mark.parametrize("limit", ["calls", "tokens"])
-async def test_a_limit_that_is_raised_while_a_run_waits(tmp_path: Path, limit: str):
-    """By a reload: the run goes on by it when it is to look again."""
-    few, many = (1, 100) if limit == "calls" else (60, 1000)
-    folder = crew_with(tmp_path, {limit: few, "then": "pause"})
-    crew = load_crew(folder)
-    async with Runs(crew, MemoryStore(crew.clock)) as runs:
-        assert (await (await runs.start(Query("hello"))).outcome()).status == "completed"
-        run = await runs.start(Query("hello"))
-        assert (await run.outcome()).status == "paused"
-        crew_with(tmp_path, {limit: many, "then": "pause"})
-        runs.adopt(crew.load_again())
-        again = CallDecision("budget", "approve", arguments={"again": True})
-        row = await (await runs.resume(run.id, Answer(decisions=(again,)))).outcome()
-        assert (row.status, row.reason) == ("completed", "terminal"), row
-        assert row.revision == crew.revision
-
-
 async def test_another_model_by_a_persons_word(tmp_path: Path):
     other = {"scope": "run", "usd": 1, "then": {"model": "small"}}
     folder = write_crew(
@@ -215,7 +197,6 @@ async def test_an_answer_is_cut_to_what_is_left(tmp_path: Path):
     ("scope", "users", "refused"),
     [
         ("user", ["ann", "eve", "ann", "", ""], [2]),
-        # the same id is another one's conversation
         ("conversation", ["ann", "eve", "ann", "", ""], [2, 4]),
         ("run", ["", "", ""], []),
         ("agent", ["", ""], [1]),
@@ -241,9 +222,8 @@ async def test_each_value_has_its_own_pot(
     async with Runs(crew, MemoryStore(crew.clock)) as runs:
         for place, user in enumerate(users):
             try:
-                await play(
-                    crew, query=Query("hello", user_id=user, conversation_id=talk), runs=runs
-                )
+                query = Query("hello", user_id=user, conversation_id=talk)
+                await play(crew, query=query, runs=runs)
             except BudgetSpent:
                 found.append(place)
     assert found == refused

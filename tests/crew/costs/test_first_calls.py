@@ -11,6 +11,11 @@ from crew.runs.errors import AlreadyStarted, BudgetSpent
 from crew.runs.forks import ForkPoint
 from tests.crew.costs.test_budgets import WRITER, crew_with, runs_of
 
+BOOM: list[dict[str, Any]] = [
+    {"hears": "boom", "fail": "refused"},
+    {"say": "one two three four five six seven eight nine ten"},
+]
+
 
 @pytest.mark.parametrize(
     ("limit", "used"),
@@ -42,6 +47,31 @@ async def test_short_answers_are_begun_to_the_last(tmp_path: Path):
         assert {one.row.status for one in await runs_of(folder, count, store)} == {"completed"}
     with pytest.raises(BudgetSpent, match="780 tokens of 800 tokens used, the call may need 2"):
         await runs_of(folder, 1, store)
+
+
+async def test_what_a_copy_and_a_retry_are_paid_from(tmp_path: Path):
+    """A fork of a conversation from a pot of its own; a retry by the limits of now."""
+    keys: dict[str, Any] = {"scope": "conversation", "calls": 1, "per": "total"}
+    made: dict[str, Any] = {"conversations": {"title_after": None}, "rules": BOOM}
+    crew = load_crew(crew_with(tmp_path, keys, **made))
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        query = Query("hello", user_id="ann", conversation_id="c1")
+        done = await runs.start(query)
+        assert (await done.outcome()).status == "completed"
+        copy = await runs.fork(done.id, 1)
+        assert (await copy.outcome()).status == "completed"
+        failed = await runs.start(Query("boom", user_id="ann", conversation_id="c2"))
+        assert (await failed.outcome()).status == "failed"
+        with pytest.raises(BudgetSpent):
+            await runs.retry(failed.id)
+        crew_with(tmp_path, {**keys, "calls": 9}, **made)
+        runs.adopt(crew.load_again())
+        assert (await (await runs.retry(failed.id)).outcome()).reason == "model"
+        # a limit of another period is another budget's
+        crew_with(tmp_path, {**keys, "calls": 9, "per": "day"}, **made)
+        runs.adopt(crew.load_again())
+        with pytest.raises(BudgetSpent, match="2 calls of 1 calls used"):
+            await runs.retry(failed.id)
 
 
 async def test_a_known_answer_needs_no_room(tmp_path: Path):
@@ -83,11 +113,7 @@ async def test_a_start_that_is_repeated_is_no_new_one(tmp_path: Path):
 
 async def test_a_run_that_would_go_on_only_to_fail_is_left_as_it_was(tmp_path: Path):
     """By a retry or a fork, whose next call has no room; one that does not call a model has."""
-    rules: list[dict[str, Any]] = [
-        {"hears": "boom", "fail": "refused"},
-        {"say": "one two three four five six seven eight nine ten"},
-    ]
-    crew = load_crew(crew_with(tmp_path, {"tokens": 60}, rules=rules))
+    crew = load_crew(crew_with(tmp_path, {"tokens": 60}, rules=BOOM))
     async with Runs(crew, MemoryStore(crew.clock)) as runs:
         failed = await runs.start(Query("boom"))
         assert (await failed.outcome()).reason == "model"

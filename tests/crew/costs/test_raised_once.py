@@ -55,3 +55,21 @@ async def test_more_is_added_once(tmp_path: Path):
         assert (await runs.row(paused.id)).status == "completed"
     (pot,) = await store.budgets.pots(["today"])
     assert pot.more_tokens == 100
+
+
+@pytest.mark.parametrize("limit", ["calls", "tokens"])
+async def test_a_limit_that_is_raised_while_a_run_waits(tmp_path: Path, limit: str):
+    """By a reload: the run goes on by it when it is to look again."""
+    few, many = (1, 100) if limit == "calls" else (60, 1000)
+    folder = crew_with(tmp_path, {limit: few, "then": "pause"})
+    crew = load_crew(folder)
+    async with Runs(crew, MemoryStore(crew.clock)) as runs:
+        assert (await (await runs.start(Query("hello"))).outcome()).status == "completed"
+        run = await runs.start(Query("hello"))
+        assert (await run.outcome()).status == "paused"
+        crew_with(tmp_path, {limit: many, "then": "pause"})
+        runs.adopt(crew.load_again())
+        again = CallDecision("budget", "approve", arguments={"again": True})
+        row = await (await runs.resume(run.id, Answer(decisions=(again,)))).outcome()
+        assert (row.status, row.reason) == ("completed", "terminal"), row
+        assert row.revision == crew.revision

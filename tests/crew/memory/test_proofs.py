@@ -12,6 +12,10 @@ SENTENCE = "Hello, I own 12 shares of FPT\n and I have paid by card."
 WORDS = st.lists(st.text("bcdfgh", min_size=1, max_size=6), min_size=3, max_size=12)
 
 
+# short words that say something
+SAYING = ("I am from the US", "I am in IT", "it was in May", "tôi có con", "this is Will")
+
+
 @pytest.mark.parametrize(
     ("quote", "texts", "is_proof"),
     [
@@ -34,6 +38,7 @@ WORDS = st.lists(st.text("bcdfgh", min_size=1, max_size=6), min_size=3, max_size
         ("qu'il est dans l'", ["je crois qu'il est dans l'eau"], False),
         ("it is FPT", ["Well, it is FPT"], True),
         ("I am in", ["I am in"], True),
+        *((one, [f"Well, {one}, you see"], True) for one in SAYING),
         ("die man in", ["plants die man in the mail"], True),
         # never said, or by another one
         ("I own 13 shares", [SENTENCE], False),

@@ -144,6 +144,8 @@ def test_a_server_makes_backups_itself(tmp_path: Path):
     fresh.touch()
     ahead = into / "crew-20991231T000000Z.db"
     ahead.touch()
+    # what is no time at all is another's
+    (into / "crew-20261301T000000Z.db").touch()
     given = {"CREW_BACKUP_FOLDER": str(into), "CREW_BACKUP_KEEP": "3"}
 
     def last(server: ServerProcess) -> float:
@@ -154,11 +156,12 @@ def test_a_server_makes_backups_itself(tmp_path: Path):
         return float(found[1])
 
     with serving(folder, **given) as server:
-        until(lambda: len(backups_in(into)) == 3 and last(server) > 0)
+        until(lambda: len(backups_in(into)) == 5 and last(server) > 0)
         assert last(server) < time.time() + 5
         assert ([one.exists() for one in left], fresh.exists()) == ([False, False], True)
         assert backups_in(into)[-1] == ahead
         ahead.unlink()
+        (into / "crew-20261301T000000Z.db").unlink()
         newest = backups_in(into)[-1]
         assert runs_in(newest) == set()
         assert newest.stat().st_mode & 0o777 == 0o600

@@ -53,6 +53,8 @@ def test_servers_by_name(tmp_path: Path, home: dict[str, str]):
         near = crew("runs", "--profile", "prod", **proxies, **home)
         assert near.returncode == 0, near.stderr
         assert crew("runs", "--profile", "other", OTHER=f"{TOKEN}\r", **home).returncode == 0
+        empty = crew("runs", "--profile", "other", OTHER="\r\n", CREW_TOKEN="general", **home)
+        assert "OTHER is not set" in empty.stderr
         for wrong in (f"{TOKEN}\nx", f"{TOKEN}é"):
             for given in ({"OTHER": wrong}, {"CREW_TOKEN": wrong, "CREW_SERVER": server.url}):
                 options = ["--profile", "other"] if "OTHER" in given else []

@@ -269,44 +269,6 @@ def test_a_start_with_a_lost_answer_is_one_run(folder: Path):
         assert len(http.get("/api/crew/runs").json()["runs"]) == 1
 
 
-def test_runs_are_deleted_and_revisions_brought_back(folder: Path):
-    with serving(folder, CREW_EDIT="1") as server:
-        options = ["--server", server.url]
-        for _ in range(2):
-            crew("run", *options, "what now?")
-        assert crew("delete", "--status", "completed", *options).returncode == 2, "nobody agrees"
-        dry = crew("delete", "--status", "completed", "--dry", *options)
-        assert dry.stdout == "2 runs match\n"
-        assert "deleted" in crew("delete", "last", *options).stdout
-        gone = crew("delete", "--status", "completed", "--yes", *options)
-        assert gone.stdout == "deleted 1 runs\n"
-        desk = folder / "agents" / "a.yaml"
-        before = desk.read_text()
-        desk.write_text(before.replace("You are a.", "You are another."))
-        assert "new runs get it" in crew("reload", *options).stdout
-        # a folder that was taken back is not served until a reload
-        local = crew("rollback", "1", folder, "--why", "by hand", "--yes")
-        assert local.returncode == 0, local.stderr
-        with client(server) as http:
-            served = http.get("/api/crew").json()["config"]["revision"]
-            loads = http.get("/api/crew/revisions").json()["revisions"]
-            assert [one["hash"] for one in loads if one["current"]] == [served]
-            assert loads[0]["current"] is False
-            number = next(one["number"] for one in loads if one["current"])
-            assert http.get(f"/api/crew/revisions/{number}").json()["current"]
-        desk.write_text(before.replace("You are a.", "You are another."))
-        back = crew("rollback", "1", "--why", "it was worse", "--yes", *options)
-        assert back.returncode == 0, back.stderr
-        assert "+system_prompt: You are a." in back.stdout
-        assert desk.read_text() == before
-    desk.write_text(before.replace("You are a.", "You are a third."))
-    crew("run", folder, "what now?")
-    local = crew("rollback", "1", folder, "--why", "once more", "--yes")
-    assert local.returncode == 0, local.stderr
-    assert desk.read_text() == before
-    assert "rollback by os:" in crew("revisions", folder).stdout
-
-
 def test_runs_are_found_and_ended_by_what_they_are(folder: Path):
     """The same at a server and in its folder; what matches is ended or deleted if a person agrees."""
     with serving(folder) as server, client(server) as http:

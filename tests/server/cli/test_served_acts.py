@@ -11,9 +11,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.server.cli.test_served import AGENTS, CREW
 from tests.support.crews import copy_example, write_crew
 from tests.support.forked import crew
 from tests.support.processes import BIN, clean_environment, client, serving
+from tests.support.served_crew import RULES
 
 TOKEN = "ann-0123456789abcdef"
 ENTRY = f"ann+read+run+answer:{TOKEN}"
@@ -178,3 +180,42 @@ def test_a_clock_that_is_apart():
         found = _clock(api)
     assert found.level == "warning"
     assert "its clock is" in found.text
+
+
+def test_runs_are_deleted_and_revisions_brought_back(tmp_path: Path):
+    folder = write_crew(tmp_path / "crew", AGENTS, RULES, **CREW)
+    with serving(folder, CREW_EDIT="1") as server:
+        options = ["--server", server.url]
+        for _ in range(2):
+            crew("run", *options, "what now?")
+        assert crew("delete", "--status", "completed", *options).returncode == 2, "nobody agrees"
+        dry = crew("delete", "--status", "completed", "--dry", *options)
+        assert dry.stdout == "2 runs match\n"
+        assert "deleted" in crew("delete", "last", *options).stdout
+        gone = crew("delete", "--status", "completed", "--yes", *options)
+        assert gone.stdout == "deleted 1 runs\n"
+        desk = folder / "agents" / "a.yaml"
+        before = desk.read_text()
+        desk.write_text(before.replace("You are a.", "You are another."))
+        assert "new runs get it" in crew("reload", *options).stdout
+        # a folder that was taken back is not served until a reload
+        local = crew("rollback", "1", folder, "--why", "by hand", "--yes")
+        assert local.returncode == 0, local.stderr
+        with client(server) as http:
+            served = http.get("/api/crew").json()["config"]["revision"]
+            loads = http.get("/api/crew/revisions").json()["revisions"]
+            assert [one["hash"] for one in loads if one["current"]] == [served]
+            assert loads[0]["current"] is False
+            number = next(one["number"] for one in loads if one["current"])
+            assert http.get(f"/api/crew/revisions/{number}").json()["current"]
+        desk.write_text(before.replace("You are a.", "You are another."))
+        back = crew("rollback", "1", "--why", "it was worse", "--yes", *options)
+        assert back.returncode == 0, back.stderr
+        assert "+system_prompt: You are a." in back.stdout
+        assert desk.read_text() == before
+    desk.write_text(before.replace("You are a.", "You are a third."))
+    crew("run", folder, "what now?")
+    local = crew("rollback", "1", folder, "--why", "once more", "--yes")
+    assert local.returncode == 0, local.stderr
+    assert desk.read_text() == before
+    assert "rollback by os:" in crew("revisions", folder).stdout

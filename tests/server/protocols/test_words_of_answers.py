@@ -114,6 +114,19 @@ async def test_a_limit_leaves_the_last_answer_whole(tmp_path: Path):
     assert '"sure": true' in json.dumps(said)
 
 
+async def test_a_typed_answer_that_a_limit_makes_the_last(tmp_path: Path):
+    """It was to lead on, and is the run's answer: each language has it."""
+    agents = {"a": {"output": OUTPUT}, "b": {"is_terminal": True}}
+    rules = [{"agent": "a", "say": '{"reply":"So be it.","sure":true}'}]
+    settings, routing = {"max_rounds": 1}, {"defaults": {"a": "b"}}
+    log = await log_of(crew_of(tmp_path, agents, rules, routing=routing, settings=settings))
+    assert "So be it." in (log.row.answer or "")
+    for language, make in FOLDS.items():
+        fold = make(log)
+        frames = [frame.document for event in log.events for frame in fold.add(event)]
+        assert "So be it." in json.dumps(frames), language
+
+
 async def test_an_approval_says_what_was_read(tmp_path: Path):
     """In each language: the call alone does not say that text of others came before it."""
     (tmp_path / "own.py").write_text(

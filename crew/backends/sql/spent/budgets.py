@@ -11,6 +11,7 @@ from crew.backends.sql.statements import insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.rows import IdempotencyRecord, Notice
 from crew.journal.records.spent.budgets import (
+    HIDDEN,
     NO_ROOM,
     PotKey,
     PotState,
@@ -68,11 +69,13 @@ OF_RUN = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE run_id = $1 
 OLD = sql("SELECT DISTINCT id, call FROM crew_reservations WHERE until < $1 ORDER BY id LIMIT $2")
 # a call that was written all the same has settled nothing then
 DROP = sql("DELETE FROM crew_reservations WHERE id = ANY($1)")
-# also of values that begin so
-OF_PERSON = sql(f"""
-SELECT {STATE}, warned FROM crew_pots
-WHERE (value = $1 OR substr(value, 1, length($3::text)) = $3) AND NOT (budget = ANY($2))
-""")  # noqa: S608 # ours
+# one that calls reserve from now is another process's
+OF_PERSON = f"""
+SELECT {STATE}, warned FROM crew_pots WHERE {{}} AND NOT (budget = ANY($2))
+    AND held_calls = 0 AND substr(value, 1, {len(HIDDEN)}) <> '{HIDDEN}'
+"""  # noqa: S608 # ours
+OF_ONE = sql(OF_PERSON.format("value = $1"))
+OF_SEVERAL = sql(OF_PERSON.format("substr(value, 1, length($1::text)) = $1"))
 OF_VALUE = sql(f"SELECT {STATE}, warned FROM crew_pots WHERE budget = ANY($1) AND value = $2")  # noqa: S608 # ours
 FORGET = sql(f"DELETE FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
 SUMS = ("nanos", "tokens", "calls", "more_nanos", "more_tokens")
@@ -156,11 +159,11 @@ class SqlBudgets:
         """See BudgetLog."""
         return await self._database.transact(lambda: _lose(OLD, now, limit))
 
-    async def hide(self, value: str, beginning: str, but: Sequence[str]) -> None:
+    async def hide(self, value: str, but: Sequence[str], *, begins: bool = False) -> None:
         """See BudgetLog."""
 
         def work() -> Steps[None]:
-            for row in (yield OF_PERSON, (value, list(but), beginning)):
+            for row in (yield OF_SEVERAL if begins else OF_ONE, (value, list(but))):
                 yield from _rename(row, hidden_value(str(row[1])))
 
         await self._database.transact(work)

@@ -133,9 +133,13 @@ class BudgetState:
 NO_BUDGET = BudgetState()
 
 
+# how the names of pots begin of which the value was erased
+HIDDEN = "erased:"
+
+
 def hidden_value(value: str) -> str:
     """Return the name of the pots of a value that was erased."""
-    return f"erased:{digest_of_user(value)}"
+    return HIDDEN + digest_of_user(value)
 
 
 class BudgetLog(Protocol):
@@ -206,13 +210,13 @@ class BudgetLog(Protocol):
         """Do the same with reservations that have ended by themselves; how many there were."""
         ...
 
-    async def hide(self, value: str, beginning: str, but: Sequence[str]) -> None:
-        """Give pots a name by which nobody knows them; what was used stays.
+    async def hide(self, value: str, but: Sequence[str], *, begins: bool = False) -> None:
+        """Give pots another name, which says nothing of a person; what was used stays.
 
         Args:
             value: of the pots.
-            beginning: of values of others that are hidden, too.
             but: of these budgets none.
+            begins: also with a value that begins so.
         """
         ...
 
