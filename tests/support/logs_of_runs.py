@@ -52,7 +52,11 @@ async def log_of(crew: Crew, query: str = QUERY, *, is_forked: bool = False) -> 
 
 async def log_of_example(name: str, folder: Path) -> Log:
     """Play a crew of the examples."""
-    return await log_of(load_crew(copy_example(name, folder), provider="scripted"))
+    path = copy_example(name, folder) / "crew.yaml"
+    if "\nsettings:" not in (text := path.read_text()):
+        # a busy machine starts the servers of tools late
+        path.write_text(f"{text}\nsettings: {{ tool_execution_timeout_seconds: 60 }}\n")
+    return await log_of(load_crew(path.parent, provider="scripted"))
 
 
 def group_crew(folder: Path) -> Crew:

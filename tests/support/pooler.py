@@ -40,6 +40,8 @@ def pooled(server: Postgres) -> Iterator[str]:
             f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
             f"auth_type = trust\nauth_file = {folder}/users.txt\n"
             "pool_mode = transaction\ndefault_pool_size = 2\nserver_round_robin = 1\n"
+            # each test has a database of its own, which is not used any more behind it
+            "server_idle_timeout = 5\n"
         )
         # it refuses to run as root
         user = ["runuser", "-u", "nobody", "--"] if os.getuid() == 0 else []

@@ -76,7 +76,7 @@ class Postgres:
             "listen_addresses = '127.0.0.1'",
             f"port = {self.port}",
             "unix_socket_directories = ''",
-            "max_connections = 200",
+            "max_connections = 300",
         ]
         if not self.durable:
             options += ["fsync = off", "full_page_writes = off"]
