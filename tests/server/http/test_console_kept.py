@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser import NEEDS_CHROMIUM, opened_page
 from tests.support.crews import copy_example, write_crew
 from tests.support.forked import crew
-from tests.support.processes import client, serving
+from tests.support.processes import client, serving, until
 
 pytestmark = NEEDS_CHROMIUM
 CODE = 'def pay(to: str, n: int) -> str:\n    """Pay."""\n    return "paid"\n'
@@ -129,7 +129,9 @@ def test_searches_stand_in_the_address(browser: Browser, tmp_path: Path):
             http.post("/api/crew/run", json={"query": "about tea", "conversation_id": "c2"})
             for text in ("likes green tea", "has two disks"):
                 http.post("/api/crew/users/ann/recall", json={"text": text})
-            http.put("/api/crew/documents/papers/t.txt?user_id=ann", content=b"green tea is cheap")
+            paper = "/api/crew/documents/papers/t.txt?user_id=ann"
+            http.put(paper, content=b"green tea is cheap")
+            until(lambda: http.get(paper).json()["status"] == "ready")
         for path, label, found, other in (
             ("/conversations", "Search in questions", "about tea", "about disks"),
             ("/memory?user_id=ann", "Search in what is remembered", "green tea", "two disks"),
