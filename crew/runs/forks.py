@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from agents.costs.usage import NO_USAGE
 from agents.events import AgentResponded
 from crew.engine.endings import ended_row
-from crew.engine.spending.first_calls import NextCall
+from crew.engine.spending.next_calls import NextCall
 from crew.journal.events import (
     InConversation,
     RunDone,

@@ -5,7 +5,7 @@ import contextlib
 from typing import assert_never
 
 from crew.engine.masking import masked_answer, masked_query
-from crew.engine.spending.first_calls import NextCall
+from crew.engine.spending.next_calls import NextCall
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import (
     NO_CONVERSATION,

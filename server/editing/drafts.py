@@ -121,9 +121,9 @@ def _require_texts(
         if not KINDS.fullmatch(name) and is_run(name, programs):
             raise WrongFile(name, "is changed on the machine only")
     for name in changed:
-        others = {one: content for one, content in sources.files.items() if one != name}
         if KINDS.fullmatch(name):
             continue
+        others = {one: content for one, content in sources.files.items() if one != name}
         if name not in named_files(others):
             raise WrongFile(name, "the crew reads no such file; it reads agents/NAME.yaml")
         if Path(name).suffix.lower() not in TEXTS or is_run(name, programs):

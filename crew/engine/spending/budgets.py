@@ -29,7 +29,7 @@ from crew.budgets.room import (
 from crew.budgets.rules import Budget, Payer, Pot, pots_of
 from crew.crew import Crew
 from crew.engine.spending.bounds import bound_of_request, require_price, with_bound
-from crew.engine.spending.first_calls import know_lengths
+from crew.engine.spending.next_calls import know_lengths
 from crew.engine.spending.paying import lost_row
 from crew.engine.spending.raising import agreed_amounts, raise_pot
 from crew.engine.spending.warnings import BudgetWarnings, notify_full

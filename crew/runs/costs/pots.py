@@ -13,7 +13,7 @@ from crew.budgets.periods import period_of
 from crew.budgets.room import full_pots, share_of, with_limits
 from crew.budgets.rules import PEOPLE_SCOPES, Budget, Payer, Pot, Reserve
 from crew.crew import Crew
-from crew.engine.spending.first_calls import NextCall, know_lengths, least_of_call
+from crew.engine.spending.next_calls import NextCall, know_lengths, least_of_call
 from crew.engine.spending.warnings import notify_full
 from crew.journal.errors import StoreError
 from crew.journal.query import IdempotencyKey

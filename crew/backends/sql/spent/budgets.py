@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple
-from functools import partial
 from itertools import chain
 
 from crew.backends.sql.outbox import insert_notices
@@ -76,7 +75,10 @@ SELECT {STATE}, warned FROM crew_pots WHERE {{}} AND NOT (budget = ANY($2))
 """  # noqa: S608 # ours
 OF_ONE = sql(OF_PERSON.format("value = $1"))
 OF_SEVERAL = sql(OF_PERSON.format("substr(value, 1, length($1::text)) = $1"))
-OF_VALUE = sql(f"SELECT {STATE}, warned FROM crew_pots WHERE budget = ANY($1) AND value = $2")  # noqa: S608 # ours
+OF_VALUES = sql(f"""
+SELECT {STATE}, warned FROM crew_pots WHERE budget = ANY($1) AND value = ANY($2)
+ORDER BY budget, value, period
+""")  # noqa: S608 # ours
 FORGET = sql(f"DELETE FROM crew_pots WHERE {KEY}")  # noqa: S608 # ours
 SUMS = ("nanos", "tokens", "calls", "more_nanos", "more_tokens")
 MERGE = sql(f"""
@@ -170,10 +172,16 @@ class SqlBudgets:
 
     async def show(self, values: Sequence[str], budgets: Sequence[str]) -> None:
         """See BudgetLog."""
-        for value in values:
-            hidden = list(budgets), hidden_value(value)
-            if await self._database.fetch(OF_VALUE, *hidden, brief=True):
-                await self._database.transact(partial(_show, hidden, value))
+        shown = {hidden_value(one): one for one in values}
+        hidden = list(budgets), list(shown)
+
+        def work() -> Steps[None]:
+            for row in (yield OF_VALUES, hidden):
+                yield from _rename(row, shown[str(row[1])])
+
+        # runs begin with this, and hardly ever is there one
+        if await self._database.fetch(OF_VALUES, *hidden, brief=True):
+            await self._database.transact(work)
 
     async def purge(self, before: str) -> None:
         """See BudgetLog."""
@@ -197,11 +205,6 @@ def _reserve(wanted: Reservation) -> Steps[Reserved]:
     )
     yield insert("reservations", RESERVATION, len(shares)), tuple(rows)
     return Reserved(True, pots)
-
-
-def _show(hidden: tuple[list[str], str], value: str) -> Steps[None]:
-    for row in (yield OF_VALUE, hidden):
-        yield from _rename(row, value)
 
 
 def _rename(row: Sequence[object], value: str) -> Steps[None]:
