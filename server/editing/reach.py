@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agents.endpoint import BUILTINS
 from crew.assembly.checked import Checked
 from crew.config.files.environment import VARIABLE
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
@@ -29,6 +30,8 @@ ADDRESSES = frozenset(
 READ_PARTS = ("providers", "tools", "notify", "helpers")
 SETTINGS = frozenset({"show_prompts", "allow_client_system"})
 NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
+# of requests that change nothing at their address
+READING = ("GET", "HEAD", "OPTIONS")
 
 
 def wider_reach(then: Checked, now: Checked) -> list[Difference]:
@@ -36,7 +39,10 @@ def wider_reach(then: Checked, now: Checked) -> list[Difference]:
     found = [
         *_leaves(then, now),
         *_effects(then, now),
+        *_methods(then, now),
+        *_providers(then, now),
         *_protections(then, now),
+        *_gate(then, now),
         *_variables(then.files.sources, now.files.sources),
     ]
     found += [one for one in differences(then, now) if one.is_more and _is_guarded(one.path)]
@@ -83,6 +89,46 @@ def _effects(then: Checked, now: Checked) -> Iterator[Difference]:
         if was.value == "once" != leaf.value:
             text = f"{'.'.join(path)} is {leaf.value} and not once"
             yield Difference(text, was.source, leaf.source, is_more=True, path=path)
+
+
+def _methods(then: Checked, now: Checked) -> Iterator[Difference]:
+    """Yield the HTTP tools that may write at their address, and read there before."""
+    before = leaves_of(then)
+    for path, leaf in leaves_of(now).items():
+        was = before.get(path)
+        if path[0] != "tools" or path[-1] != "method" or was is None or len(path) != 3:
+            continue
+        if leaf.value != was.value and leaf.value not in READING:
+            text = f"{'.'.join(path)} is {leaf.value} and not {was.value}"
+            yield Difference(text, was.source, leaf.source, is_more=True, path=path)
+
+
+def _providers(then: Checked, now: Checked) -> Iterator[Difference]:
+    """Yield where built-in providers are used that no part of the crew used before.
+
+    Their addresses stand in no file: what is sent goes elsewhere than before.
+    """
+    used = {leaf.value for path, leaf in leaves_of(then).items() if path[-1] == "provider"}
+    for path, leaf in leaves_of(now).items():
+        if path[-1] != "provider" or leaf.value not in BUILTINS or leaf.value in used:
+            continue
+        if BUILTINS[leaf.value].url:
+            text = f"{'.'.join(path)}: provider {leaf.value} was not used"
+            yield Difference(text, "", leaf.source, is_more=True, path=path)
+
+
+def _gate(then: Checked, now: Checked) -> Iterator[Difference]:
+    """Yield what files of a reload had to pass, and is another thing now or gone."""
+    after = leaves_of(now)
+    for path, leaf in leaves_of(then).items():
+        if path[0] != "reload_gate" or leaf.value in NOTHING:
+            continue
+        found = after.get(path)
+        if found is None or found.value != leaf.value:
+            text = f"{'.'.join(path)} is {'gone' if found is None else 'another one'}"
+            yield Difference(
+                text, leaf.source, found.source if found else "", is_more=True, path=path
+            )
 
 
 def _protections(then: Checked, now: Checked) -> Iterator[Difference]:

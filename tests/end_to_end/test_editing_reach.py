@@ -138,3 +138,48 @@ def test_what_keeps_tools_in_bounds_stays(tmp_path: Path):
             checked = http.post("/api/crew/files/check", json={"files": change(*stronger)}).json()
             assert not checked["refused"], (name, checked)
         assert yaml.safe_load(texts["tools.yaml"])["tools"]["pay"]["isolate"] == "process"
+
+
+LAB = {"base_url": "http://127.0.0.1:9/v1"}
+ELSEWHERE = {
+    "a request that writes": ("tools.yaml", "tools.book.method", "DELETE"),
+    "a provider that nobody used": ("agents/a.yaml", "provider", "openai"),
+    "no provider, and so OpenAI": ("agents/a.yaml", "provider", None),
+    "a backup elsewhere": ("agents/a.yaml", "backup", {"model": "m", "provider": "anthropic"}),
+    "no gate": ("crew.yaml", "reload_gate", None),
+    "a gate without rehearsals": ("crew.yaml", "reload_gate.rehearsals", False),
+    "more that may go another way": ("crew.yaml", "reload_gate.replay.at_most", 1),
+}
+SAME = {
+    "a request that only asks": ("tools.yaml", "tools.book.method", "HEAD"),
+    "a provider of the crew": ("agents/a.yaml", "provider", "scripted"),
+    "another one of the files": ("agents/a.yaml", "provider", "other"),
+}
+
+
+def test_what_is_sent_goes_nowhere_else(tmp_path: Path):
+    """To no other provider, by no request that writes; and what files must pass is passed."""
+    book = {"kind": "http", "url": "http://127.0.0.1:9/", "description": "Looks."}
+    folder = write_crew(
+        tmp_path / "crew",
+        {"a": {"tools": ["book"], "provider": "lab", "model": "m"}},
+        tools={"book": book},
+        providers={"lab": LAB, "other": {"base_url": "http://127.0.0.1:8/v1"}},
+        reload_gate={"rehearsals": True, "replay": {"at_most": 0.05}},
+    )
+    with serving(
+        folder, CREW_EDIT="1", OPENAI_API_KEY="a-key", ANTHROPIC_API_KEY="a-key"
+    ) as server:
+        with client(server) as http:
+            base, texts = texts_of(http)
+
+            def change(file: str, path: str, value: Any) -> dict[str, str]:
+                return {file: edited(texts[file], path, value)}
+
+            for name, wider in ELSEWHERE.items():
+                refused = put(http, base, files=change(*wider))
+                found = refused.status_code, refused.json().get("code")
+                assert found == (403, "wider-reach"), (name, refused.text)
+            for name, same in SAME.items():
+                checked = http.post("/api/crew/files/check", json={"files": change(*same)}).json()
+                assert not checked["refused"], (name, checked)

@@ -49,6 +49,9 @@ BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 HEAD_BYTES = 4096
+# fewer bytes may be by chance what others are
+LEAST_BYTES = 32
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
@@ -130,3 +133,22 @@ def encoding_of(data: bytes) -> str | None:
         if len(zeros) > 1 and zeros.count(0) > 0.7 * len(zeros) and others.count(0) == 0:
             return encoding
     return None
+
+
+def has_wrong_mark(data: bytes) -> bool:
+    """Return whether a text has the mark of UTF-16, and is UTF-8.
+
+    Letters of UTF-16 that are UTF-8 without control characters, one after the other, do not
+    happen by chance.
+    """
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    head = data[2:HEAD_BYTES]
+    if len(head) < LEAST_BYTES or CONTROL.search(head) is not None:
+        return False
+    try:
+        # a character may end behind the head
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -4,6 +4,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 import openpyxl
@@ -20,6 +21,10 @@ MAX_DEPTH = 20
 # of a sheet, by the format
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 TRUE = ("1", "true")
+C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+# of a series of a chart
+MAX_POINTS = 10_000
 
 
 def read_xlsx(data: bytes, out: MarkedText) -> None:
@@ -121,6 +126,8 @@ def read_pptx(data: bytes, out: MarkedText) -> None:
             with out.paragraph():
                 if getattr(shape, "has_table", False):
                     add_table(([c.text for c in row.cells] for row in shape.table.rows), out)
+                elif getattr(shape, "has_chart", False):
+                    _add_chart(shape, out)
                 elif shape.has_text_frame and shape.text_frame.text.strip():
                     is_title = shape == slide.shapes.title
                     text = shape.text_frame.text
@@ -130,6 +137,45 @@ def read_pptx(data: bytes, out: MarkedText) -> None:
                 out.add(f"Notes: {frame.text.strip()}" if frame.text.strip() else "")
     if hidden:
         out.note(f"{hidden} hidden slides")
+
+
+def _add_chart(shape: Any, out: MarkedText) -> None:
+    """Add the title of a chart, and its numbers as a table: a row for each category.
+
+    From its XML: python-pptx knows not all types of charts. Element names: ECMA-376, part 1, 21.2.
+    """
+    try:
+        space = shape.chart.element
+    except KeyError:
+        # it stands in no part of the file
+        return
+    title = space.find(f"{C}chart/{C}title")
+    if title is not None and (text := "".join(title.itertext(f"{A}t", f"{C}v")).strip()):
+        out.add(f"{text}\n\n")
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
+    for series in space.iter(f"{C}ser"):
+        values = _points(series, "val", "yVal")
+        names = _points(series, "cat", "xVal")
+        title = " ".join(_texts(series.find(f"{C}tx")))
+        # those of one axis stand beside one another
+        tables.setdefault(tuple(names), []).append([title, *values])
+    for names, columns in tables.items():
+        add_table(map(list, zip_longest(["", *names], *columns, fillvalue="")), out)
+
+
+def _points(series: Any, *kinds: str) -> list[str]:
+    """Return the texts of the points of a series, in their places; "" where there is none."""
+    found: dict[int, str] = {}
+    for kind in kinds:
+        for point in series.iterfind(f"{C}{kind}//{C}pt"):
+            if (place := _number(point.get("idx"), 0)) < MAX_POINTS:
+                # of categories of several levels the lowest stands first
+                found.setdefault(place, " ".join(_texts(point)))
+    return [found.get(place, "") for place in range(max(found, default=-1) + 1)]
+
+
+def _texts(element: Any) -> list[str]:
+    return [] if element is None else [one.text or "" for one in element.iter(f"{C}v", f"{A}t")]
 
 
 def _shapes(shapes: Iterable[BaseShape], depth: int = 0) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from pydantic_core import from_json, to_json
 
-from crew.documents.reading.kinds import encoding_of
+from crew.documents.reading.kinds import encoding_of, has_wrong_mark
 from crew.documents.reading.marked import MarkedText, UnreadableFile
 
 # code, which is shown as it is; or a comment. Behind a fence of backticks there is no other one:
@@ -61,8 +61,12 @@ MAX_NAMES, LEAST_NAME = 1000, 6
 def decode_text(data: bytes, out: MarkedText | None = None) -> str:
     """Return bytes as text: as their first bytes say, as UTF-8, else as Windows-1252.
 
-    `out`: gets a note where nothing says that it is the last one.
+    `out`: gets a note where nothing says that it is the last one, or where the mark is wrong.
     """
+    if has_wrong_mark(data):
+        data = data[2:]
+        if out is not None:
+            out.note("its mark says UTF-16, and it is UTF-8: it was read as that")
     encoding = encoding_of(data)
     for name in filter(None, (encoding, "utf-8-sig")):
         try:

@@ -1,5 +1,6 @@
 """Files of each kind, read in a process that can do nothing else: what stands there, and no more."""
 
+import codecs
 import io
 import sys
 import zipfile
@@ -9,6 +10,9 @@ import openpyxl
 import pptx
 import pytest
 from docx.oxml import parse_xml
+from pptx.chart.data import CategoryChartData, XyChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.oxml.ns import qn
 
 from tests.support.documents import read
 
@@ -42,6 +46,9 @@ async def test_html_is_what_a_reader_sees():
         assert shown in found.text
 
 
+NOTE = "its mark says UTF-16, and it is UTF-8: it was read as that"
+
+
 async def test_texts():
     assert (await read("a.txt", b"one\r\ntwo\r three")).text == "one\ntwo\n three"
     assert (await read("a.md", b"# A\n<!-- HIDDEN\n-->text<!-- HIDDEN")).text == "# A\ntext"
@@ -50,6 +57,13 @@ async def test_texts():
     assert "shown" in (await read("a.md", b"```\n\n<!-- shown -->\n\n```\n")).text
     assert (await read("a.txt", "Quy tắc".encode("utf-16"))).text == "Quy tắc"
     assert (await read("a.txt", "Rules of".encode("utf-16-be"))).text == "Rules of"
+    # its mark is of another encoding than what follows
+    words = "Quy tắc của công ty về hoàn tiền, trong 30 ngày."
+    for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        found = await read("a.csv", mark + f"a,b\r\n1,{words}\r\n".encode())
+        assert ("hoàn tiền" in found.text, found.notes) == (True, (NOTE,)), found
+    for text in ("上海市的退款规则适用于三十天内的所有订单" * 2, words):
+        assert (await read("a.txt", text.encode("utf-16"))).text == text
     assert (await read("a.txt", b"\xef\xbb\xbfna\xefve")).text == "ï»¿naïve", "a mark that is wrong"
     assert (await read("a.txt", "a\u202eb\u200f\x07c\ud7ff".encode())).text == "abc\ud7ff"
 
@@ -185,6 +199,34 @@ async def test_office():
     assert "Notes: to say" in found.text
     assert "HIDDEN" not in found.text
     assert found.pieces[0].piece.place == "slide 1"
+
+
+async def test_charts_of_slides():
+    """A chart is its title and its numbers, also of several series and without them."""
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    data = CategoryChartData()
+    data.categories = ["Q1", "Q2"]
+    data.add_series("North", (1.5, None))
+    data.add_series("South", (3, 4.25))
+    place = (0, 0, pptx.util.Inches(4), pptx.util.Inches(3))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.LINE, *place, data).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "Sales"
+    points = XyChartData()
+    points.add_series("Points").add_data_point(1, 2)
+    slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER, *place, points)
+    broken = slide.shapes.add_chart(XL_CHART_TYPE.PIE, *place, data)
+    # its part is gone
+    broken.element.graphic.graphicData.chart.set(qn("r:id"), "rId99")
+    found = await read("a.pptx", written(deck.save))
+    assert found.reason == ""
+    for shown in (
+        "Sales\n\n",
+        "|  | North | South |\n| Q1 | 1.5 | 3 |\n| Q2 |  | 4.25 |",
+        "Points",
+    ):
+        assert shown in found.text, found.text
 
 
 def archive(**parts: bytes) -> bytes:
