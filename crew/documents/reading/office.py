@@ -156,11 +156,11 @@ def _add_chart(shape: Any, out: MarkedText) -> None:
     for series in space.iter(f"{C}ser"):
         values = _points(series, "val", "yVal")
         names = _points(series, "cat", "xVal")
-        title = " ".join(_texts(series.find(f"{C}tx")))
+        label = " ".join(_texts(series.find(f"{C}tx")))
         # those of one axis stand beside one another
-        tables.setdefault(tuple(names), []).append([title, *values])
-    for names, columns in tables.items():
-        add_table(map(list, zip_longest(["", *names], *columns, fillvalue="")), out)
+        tables.setdefault(tuple(names), []).append([label, *values])
+    for named, columns in tables.items():
+        add_table(map(list, zip_longest(["", *named], *columns, fillvalue="")), out)
 
 
 def _points(series: Any, *kinds: str) -> list[str]:

@@ -4,6 +4,7 @@ import codecs
 import io
 import sys
 import zipfile
+from typing import Any
 
 import docx
 import openpyxl
@@ -205,7 +206,7 @@ async def test_charts_of_slides():
     """A chart is its title and its numbers, also of several series and without them."""
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[6])
-    data = CategoryChartData()
+    data: Any = CategoryChartData()  # type: ignore[no-untyped-call]
     data.categories = ["Q1", "Q2"]
     data.add_series("North", (1.5, None))
     data.add_series("South", (3, 4.25))
@@ -213,7 +214,7 @@ async def test_charts_of_slides():
     chart = slide.shapes.add_chart(XL_CHART_TYPE.LINE, *place, data).chart
     chart.has_title = True
     chart.chart_title.text_frame.text = "Sales"
-    points = XyChartData()
+    points: Any = XyChartData()  # type: ignore[no-untyped-call]
     points.add_series("Points").add_data_point(1, 2)
     slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER, *place, points)
     broken = slide.shapes.add_chart(XL_CHART_TYPE.PIE, *place, data)
