@@ -94,7 +94,7 @@ async def branch_for(
         request: the client's.
         conversation: its name for it.
         messages: role and text of each; the last is what it says now.
-        again: it wants its last message answered anew.
+        again: it wants its last message answered anew, or has edited that.
 
     Raises:
         HttpProblem: it has gone back too often.

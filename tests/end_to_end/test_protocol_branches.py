@@ -117,6 +117,22 @@ def test_the_last_message_again(tmp_path: Path):
         assert kept(http) == ["one"]
 
 
+def test_the_first_message_edited(tmp_path: Path):
+    """The SDK names the message that it replaces; who has lost its history names none."""
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+        assert say_ai(http, ["one"]).status_code == 200
+        assert say_ai(http, ["one", "two"]).status_code == 200
+        edited = {"id": "c1", "messages": ai_messages(["one, edited"]), "messageId": "m0"}
+        for _ in range(2):
+            # the same request again begins nothing
+            assert "yes" in http.post("/ai", json=edited).text
+            assert kept(http, "c1-fork-1") == ["one, edited"]
+        assert not kept(http, "c1-fork-2")
+        assert say_ai(http, ["one, edited", "more"]).status_code == 200
+        assert kept(http, "c1-fork-1") == ["one, edited", "more"]
+        assert kept(http) == ["one", "two"]
+
+
 def test_an_older_response(tmp_path: Path):
     """Goes on behind that one, not behind the newest."""
     with serving(crew_at(tmp_path)) as server, client(server) as http:

@@ -60,13 +60,13 @@ def test_the_ai_sdk_goes_back(tmp_path: Path):
     """In a chat that the crew keeps: each time, what was answered before is not shown."""
     folder = crew_at(tmp_path, conversations={"title_after": 0})
     with serving(folder) as server, client(server) as http:
-        found = said_to(server, "ai", "hi", tmp_path, "hello", "blue")
-        assert (found["errors"], found["messages"]) == ([], 4)
+        found = said_to(server, "ai", "hi", tmp_path, "hello", "blue", "good day")
+        assert (found["errors"], found["messages"]) == ([], 2)
         queries = []
-        for name in ("c1", "c1-fork-1", "c1-fork-2"):
+        for name in ("c1", "c1-fork-1", "c1-fork-2", "c1-fork-3"):
             kept = http.get(f"/api/crew/conversations/{name}").json()["exchanges"]
             queries.append([one["query"] for one in kept])
-    assert queries == [["hi", "hello"], ["hi", "hello"], ["hi", "blue"]]
+    assert queries == [["hi", "hello"], ["hi", "hello"], ["hi", "blue"], ["good day"]]
 
 
 def test_openai(tmp_path: Path):

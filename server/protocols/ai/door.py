@@ -73,7 +73,11 @@ async def chat(request: Request) -> Response | EventStream:
 
     async def decide() -> tuple[RunRequest, Source | None]:
         chat = kept_name(request, chat_id)
-        return await _asked(request, heard, messages, chat, is_again=trigger == TRIGGERS[1])
+        is_again, newest = trigger == TRIGGERS[1], messages[-1]
+        # the message that is replaced; with the first one, nothing else is repeated that shows it
+        name = data.get("messageId") if newest.get("role") == "user" else None
+        is_edited = name is not None and newest.get("id") == name
+        return await _asked(request, heard, messages, chat, is_again=is_again, is_edited=is_edited)
 
     own = () if "idempotency-key" in request.headers else _name_of(data, messages)
     # the id of the newest message says what is the same
@@ -177,10 +181,11 @@ async def _asked(
     chat_id: str | None,
     *,
     is_again: bool,
+    is_edited: bool,
 ) -> tuple[RunRequest, Source | None]:
     if messages[-1].get("role") == "assistant":
         return await _approved(request, messages[-1], chat_id), None
-    branch = await branch_for(request, chat_id, heard.messages, again=is_again)
+    branch = await branch_for(request, chat_id, heard.messages, again=is_again or is_edited)
     run_id = await paused_run(request, branch) or await _paused_before(request, messages)
     if is_again and run_id is not None:
         raise HttpProblem(409, "the run waits for an answer: it cannot be asked anew meanwhile")

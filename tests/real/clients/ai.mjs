@@ -44,6 +44,10 @@ if (process.argv[4]) {
   await chat.regenerate();
   await chat.sendMessage({ text: process.argv[5], messageId: chat.messages[2].id });
 }
+if (process.argv[6]) {
+  // the first one edited, after which nothing else is repeated
+  await chat.sendMessage({ text: process.argv[6], messageId: chat.messages[0].id });
+}
 // as a page that was loaded anew gets it, which has no message yet
 let anew;
 for await (const message of readUIMessageStream({
