@@ -44,6 +44,8 @@ class Quirks:
     single_calls: bool = False
     # ids of calls that another model has given: as these were sent, or as nine letters and digits
     call_ids: CallIds = "sent"
+    # results of tools have the name of their tool
+    named_results: bool = False
     # the content of an assistant message that has calls and no text
     empty_content: EmptyContent = "null"
     # `stream_options` with `include_usage`
@@ -95,6 +97,8 @@ class QuirksConfig(Shape):
     """Send each tool call of an answer in a message of its own."""
     call_ids: CallIds | None = None
     """`short`: ids of calls go back as nine letters and digits, as Mistral wants them."""
+    named_results: bool | None = None
+    """Send the name of its tool with each result, as the layer before Gemini may want it."""
     empty_content: EmptyContent | None = None
     """What the content of a message with calls and no text is: null, an empty text, or left out."""
     stream_usage: bool | None = None

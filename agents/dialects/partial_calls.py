@@ -18,9 +18,12 @@ from tools.text.texts import map_texts
 
 MAX_ARGUMENT_BYTES = 2**20
 MAX_DEPTH = 32
-KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function", "name", "arguments", "parameters"})
+KNOWN_CALL_KEYS = frozenset(
+    {"id", "type", "index", "function", "name", "arguments", "parameters", "input"}
+)
 FENCE = re.compile(r"\s*```\w*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 # a template's mark that has slipped in behind the arguments
+TOO_MANY = re.compile(r"(.*\})\s*\}\s*", re.DOTALL)
 SLIPPED = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|</tool_call>)\s*\Z")
 
 
@@ -48,6 +51,9 @@ class PartialCall:
     name: str = ""
     arguments: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
+    # the last piece of the arguments, and whether each has had all before it
+    last: str = ""
+    grows: bool = True
 
     @property
     def is_whole(self) -> bool:
@@ -89,7 +95,8 @@ class PartialCalls:
         call_id, name = str(piece.get("id") or ""), str(function.get("name") or "")
         if self.has_halves:
             call_id, name = join_surrogates(call_id), join_surrogates(name)
-        arguments = function.get("arguments", function.get("parameters"))
+        keys = ("arguments", "parameters", "input")
+        arguments = next((function[key] for key in keys if key in function), None)
         text = arguments if isinstance(arguments, str) else ""
         if arguments is not None and not isinstance(arguments, str):
             text = json.dumps(arguments)
@@ -103,6 +110,8 @@ class PartialCalls:
         if call.arguments.strip() == "{}" and text.lstrip().startswith("{"):
             # an empty object, sent before the real one
             call.arguments = ""
+        call.grows = call.grows and text.startswith(call.last)
+        call.last = text or call.last
         call.arguments += text
         for key, value in piece.items():
             if key not in KNOWN_CALL_KEYS:
@@ -177,9 +186,9 @@ def _to_tool_call(call: PartialCall) -> ToolCall:
         if len(call.arguments) > MAX_ARGUMENT_BYTES:
             error = f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes"
         elif call.arguments.strip():
-            arguments = read_arguments(call.arguments)
-            # some servers write null for none
-            arguments = {} if arguments is None else arguments
+            arguments = _read(call)
+            # some servers write null, or an empty list, for none
+            arguments = {} if arguments in (None, []) else arguments
         if not isinstance(arguments, dict):
             error = "the arguments are no JSON object"
         elif _is_deeper(arguments, MAX_DEPTH):
@@ -191,11 +200,22 @@ def _to_tool_call(call: PartialCall) -> ToolCall:
     return ToolCall(call.id, call.name, map_texts(arguments, join_surrogates), None, call.extra)
 
 
+def _read(call: PartialCall) -> Any:
+    try:
+        return read_arguments(call.arguments)
+    except ValueError:
+        if not call.grows or call.last == call.arguments:
+            raise
+        # each piece was all that there was by then
+        return read_arguments(call.last)
+
+
 def read_arguments(text: str) -> Any:
     """Read the arguments of a call: JSON, or nearly.
 
     Taken as well: raw line breaks in texts, JSON within a JSON text, a code fence around it, an
-    empty object or the same one before it, single quotes, a mark of the template behind it.
+    empty object or the same one before it, single quotes, a mark of the template or a bracket too
+    many behind it.
 
     Raises:
         ValueError: it is none of that; with what is wrong with it as JSON.
@@ -217,7 +237,7 @@ def _nearly(text: str, error: ValueError) -> Any:
         return ARGUMENTS.decode(fenced[1])
     if (several := _several(text)) is not None:
         return several
-    cut = SLIPPED.sub("", text)
+    cut = SLIPPED.sub("", text) if (more := TOO_MANY.fullmatch(text)) is None else more[1]
     if cut != text:
         return ARGUMENTS.decode(cut)
     if not isinstance(error, json.JSONDecodeError):

@@ -48,6 +48,11 @@ PARTS_TOO_LONG = re.compile(
     r"|of (?:the )?(?:text )?input)(?:,? (?P<tools>\d{1,8}) (?:in the functions|of tool input))?",
     re.IGNORECASE | re.DOTALL,
 )
+# TGI names the sum that is too large, and the two parts that were given
+NEW_TOO_MANY = re.compile(
+    r"max_new_tokens`? must be <= (?P<window>\d{1,8})\. Given: (?P<input>\d{1,8}) `?inputs",
+    re.IGNORECASE,
+)
 # a shorter answer is none that is wanted, in tokens
 LEAST_ROOM = 256
 # a quota that no wait brings back
@@ -113,7 +118,8 @@ def room_left(refusal: Refusal) -> int | None:
     None: the refusal does not say it, or the prompt itself has no room.
     """
     text = f"{refusal.words} {refusal.body}"
-    if (found := SUM_TOO_LONG.search(text)) is not None:
+    found = SUM_TOO_LONG.search(text) or NEW_TOO_MANY.search(text)
+    if found is not None:
         left = int(found["window"]) - int(found["input"])
     elif (found := PARTS_TOO_LONG.search(text)) is not None:
         left = int(found["window"]) - int(found["input"]) - int(found["tools"] or 0)

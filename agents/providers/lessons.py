@@ -61,7 +61,13 @@ MOST_TOKENS = re.compile(
     r"|range of max_tokens (?:is|should be) \[1, ?(?P<c>\d[\d,]*)\]"
     r"|max_tokens: \d+ > (?P<d>\d[\d,]*), which is the maximum"
     r"|max_tokens specified in the request is not valid: integer above maximum value, expected a "
-    r"value <= (?P<e>\d[\d,]*)",
+    r"value <= (?P<e>\d[\d,]*)"
+    # Bedrock, Vertex, and servers that check with pydantic or zod
+    r"|maximum tokens you requested exceeds the model limit of (?P<f>\d[\d,]*)"
+    r"|max_?\w*tokens\b.{0,40}supported range is from 1 \(inclusive\) to (?P<below>\d[\d,]*) "
+    r"\(exclusive\)"
+    r"|max_\w*tokens[`'\"]? must be less than or equal to (?P<g>\d[\d,]*),? (?:but )?"
+    r"(?:received|got)",
     re.IGNORECASE,
 )
 # what is less is about something else
@@ -128,6 +134,7 @@ def _most_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     sent = next((body[one] for one in MAX_KEYS if isinstance(body.get(one), int)), 0)
     found = MOST_TOKENS.search(text)
     most = int("".join(filter(None, found.groups())).replace(",", "")) if found is not None else 0
+    most -= found is not None and found["below"] is not None
     if not LEAST_OF_MOST <= most < sent:
         return None
     said = f"writes at most {most} tokens: max_tokens is cut to that"

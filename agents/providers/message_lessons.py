@@ -13,6 +13,7 @@ from agents.providers.messages_refused import (
     CALL_ID,
     EMPTY_IS_WRONG,
     FEW_FORMS,
+    NAME_OF_RESULT,
     NO_CALLS,
     NO_CONTENT,
     NO_SYSTEM,
@@ -66,6 +67,13 @@ def _call_ids(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     return replace(quirks, call_ids="short"), "takes ids of calls of nine letters and digits"
 
 
+def _names(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    has_results = any(one["role"] == "tool" for one in body["messages"])
+    if quirks.named_results or not has_results or not NAME_OF_RESULT.search(text):
+        return None
+    return replace(quirks, named_results=True), "wants the name of its tool with each result"
+
+
 def _content(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     messages = body["messages"]
     sent = [one for one in messages if one.get("tool_calls") or one["role"] == "tool"]
@@ -112,6 +120,7 @@ def _calls(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 MESSAGE_LESSONS: tuple[Learn, ...] = (
     _call_ids,
+    _names,
     _content,
     _thoughts,
     _one_call,

@@ -42,9 +42,16 @@ REFUSED = (
 )
 
 
+def _spelled(key: str) -> str:
+    """Return the pattern of a name: as it is sent, or as Java and Google write it (`topP`)."""
+    first, *others = key.split("_")
+    camel = "".join((first, *map(str.capitalize, others)))
+    return rf"(?:{re.escape(key)}|{re.escape(camel)})" if others else re.escape(key)
+
+
 def mentions(key: str, text: str) -> bool:
     """Return whether a text names a key; a word of a language only where it stands as a name."""
-    pattern = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
+    pattern = rf"(?<![\w-]){_spelled(key)}(?![\w-])"
     if key in COMMON:
         return re.search(AS_NAME.format(n=key), text, re.IGNORECASE) is not None
     return re.search(pattern, text, re.IGNORECASE if " " in key else 0) is not None
@@ -52,7 +59,7 @@ def mentions(key: str, text: str) -> bool:
 
 def names_as_refused(key: str, text: str) -> bool:
     """Return whether a text says that something named is refused, in one sentence or field."""
-    name = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
+    name = rf"(?<![\w-]){_spelled(key)}(?![\w-])"
     # "but got 64000 instead" is about a value
     refused = rf"{REFUSED}|(?<!\d )instead"
     near = rf"{name}[^\n]{{0,160}}?(?:{refused})|(?:{REFUSED})[^\n]{{0,160}}?{name}"

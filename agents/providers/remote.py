@@ -35,6 +35,7 @@ from agents.providers.server_events import (
     BoundedBody,
     EventData,
     chunks_in,
+    decoded_once,
     may_be_events,
     read_end,
     read_whole,
@@ -43,6 +44,9 @@ from agents.providers.server_events import (
 from agents.quirks import Quirks
 from agents.written.find import calls_at_end
 from tools.text.server_words import is_html, words_of
+
+# of the prompt, and of what is asked
+WITHOUT_HISTORY = 2
 
 
 class RemoteModel:
@@ -126,8 +130,9 @@ class RemoteModel:
             except Refusal as refusal:
                 reader.take_failure(refusal.body)
                 left, wanted = room_left(refusal), outgoing.max_tokens or 0
-                # with less room, the history is shortened
-                least = max(wanted // 2, self.extras.thinking_tokens or 0)
+                # with less room, the history is shortened where there is one
+                least = wanted // 2 if len(request.messages) > WITHOUT_HISTORY else 0
+                least = max(least, self.extras.thinking_tokens or 0)
                 if left is not None and least < left < wanted and request is given:
                     # beside this prompt
                     request = replace(request, max_tokens=left)
@@ -188,7 +193,7 @@ class RemoteModel:
 
     async def _read_whole(self, data: bytes, status: int, reader: Collector) -> None:
         """Read an answer that came at once: JSON, or the events of a stream all the same."""
-        data = without_frame(data)
+        data = decoded_once(without_frame(data))
         if not data.strip():
             raise _nothing(status)
         chunks = chunks_in(data)

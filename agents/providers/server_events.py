@@ -1,6 +1,7 @@
 """The bytes of an answer: bounded, decompressed, and taken apart into server-sent events."""
 
 import contextlib
+import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -156,6 +157,17 @@ def without_frame(data: bytes) -> bytes:
 def may_be_events(data: bytes) -> bool:
     """Return whether a stream of events may begin so."""
     return any(data.startswith(field) or field.startswith(data[:8]) for field in FIELDS)
+
+
+def decoded_once(data: bytes) -> bytes:
+    """Return the JSON that stands in a text of JSON; any other data as it is."""
+    if not data.startswith(b'"'):
+        return data
+    try:
+        inner = json.loads(data)
+    except ValueError:
+        return data
+    return str(inner).encode(errors="replace") if inner.lstrip().startswith("{") else data
 
 
 def chunks_in(data: bytes) -> list[bytes] | None:

@@ -9,6 +9,7 @@ start of a line, outside code, and a call without marks is the whole answer.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from agents.written.call_names import own_name
@@ -28,10 +29,13 @@ from agents.written.regions import (
     plain_marks,
     regions,
     unfenced,
+    with_inner_marks,
     without_fences,
+    without_inner_marks,
 )
 from agents.written.text_calls import FoundCall, bare_lines
 from tools.calls import ToolCall
+from tools.text.texts import map_texts
 
 # of a text that is looked at: a call is never longer
 MAX_CHARACTERS = 2**20
@@ -43,8 +47,8 @@ NAMED = re.compile(
     re.DOTALL,
 )
 PARAMETER = re.compile(
-    r"<parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?(?:\s+\w+=[\"'][^\"'>]*[\"'])*\s*>(.*?)"
-    r"(?:</parameter>|(?=<parameter[=\s])|\Z)",
+    r"<(?:steptml:)?parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?(?:\s+\w+=[\"'][^\"'>]*[\"'])*\s*>(.*?)"
+    r"(?:</(?:steptml:)?parameter>|(?=<(?:steptml:)?parameter[=\s])|\Z)",
     re.DOTALL,
 )
 # GLM: a name, then keys and values
@@ -112,12 +116,15 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
     """
     if not tools or len(text) > MAX_CHARACTERS or BEGINNING.search(text) is None:
         return []
-    text = plain_marks(text)
+    plain = plain_marks(text)
+    text = without_inner_marks(plain)
     try:
         written = list(_marked(unfenced(text), tools)) or list(_whole(text, tools))
     except RecursionError:
         # nested deeper than any call
         return []
+    if text is not plain:
+        written = [_as_written(one) for one in written]
     return [
         FoundCall(
             ToolCall(f"text_{number}", one.name, one.arguments, one.error),
@@ -125,6 +132,11 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
         )
         for number, one in enumerate(written, 1)
     ]
+
+
+def _as_written(call: WrittenCall) -> WrittenCall:
+    arguments = map_texts(call.arguments, with_inner_marks)
+    return replace(call, arguments=arguments, text=with_inner_marks(call.text))
 
 
 def calls_at_end(thoughts: str, tools: Tools) -> str:
@@ -218,6 +230,11 @@ def _in_region(region: str, tools: Tools) -> Iterator[WrittenCall]:
 
 def _whole(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield the calls of an answer that is nothing else."""
+    parts = [inner for _, inner in fences(text)]
+    if len(parts) > 1 and not without_fences(text).strip():
+        # a fence for each call
+        yield from json_calls("\n".join(parts), tools, whole=True)
+        return
     body = SLIPPED.sub("", unfenced(text)).strip()
     if (above := NAME_ABOVE.fullmatch(body)) is not None and own_name(above["head"], tools):
         yield from _headed(above["head"], above["body"], tools)

@@ -16,6 +16,8 @@ NAME_KEYS = ("name", "tool_name", "tool", "action", "function_name", "recipient_
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "kwargs")
 # of calls in one JSON document
 LIST_KEYS = ("tool_calls", "tool_uses", "calls", "function_calls")
+# of one
+CALL_KEYS = ("tool_call", "function_call")
 # newer Mistral: a name before the arguments
 MISTRAL = re.compile(r"\s*(?P<head>[\w.:-]+)\s*(?:\[CALL_ID\]\w*)?(?:\[ARGS\])?\s*(?=\{)")
 DECODER = json.JSONDecoder(strict=False)
@@ -102,6 +104,9 @@ def _calls_of_object(document: dict[str, Any], text: str, tools: Tools) -> list[
         return _call_of({**document, "name": function}, text, tools)
     for key in LIST_KEYS:
         if isinstance(document.get(key), list):
+            return _calls_in(document[key], text, tools)
+    for key in CALL_KEYS:
+        if isinstance(document.get(key), dict) and len(document) == 1:
             return _calls_in(document[key], text, tools)
     return _call_of(document, text, tools)
 

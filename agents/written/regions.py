@@ -46,6 +46,16 @@ REGIONS = (
 # marks that no prose has may stand behind other text
 SPECIAL = ("<|", "<｜", "[TOOL_CALLS]", "<start_function_call>")
 FENCED = re.compile(r"\s*(`{3,40}|~{3,40})[ \t]*([\w+-]*)[^\n]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+# where JSON may begin; in how many places it is looked for, and how often a text is read for it
+MAX_OBJECTS = 1000
+MAX_READ = 8
+OBJECT = re.compile(r"\{|\[(?=\s*\{)")
+DECODER = json.JSONDecoder(strict=False)
+# what JSON may have in place of what a mark begins with
+IN_TEXTS = {"<": "\\u003c", "[": "\\u005b"}
+JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Mistral: a name may stand before what is called with
+NAME_BEFORE = re.compile(r"\s*(?:[\w.:-]{1,128})?\s*(?:\[CALL_ID\]\w*)?(?:\[ARGS\])?\s*(?=[\[{])")
 MARK_BEFORE = re.compile(r"(?:<[^<>\s][^<>\n]*>|\[/?[A-Z_]+\])\s*\Z")
 
 
@@ -55,6 +65,48 @@ def plain_marks(text: str) -> str:
         text = INNER_MARKS.sub(lambda found: found[1] or "", text)
     if "<escape>" in text or '<|"|>' in text:
         text = ESCAPED.sub(lambda found: json.dumps(found[1] or found[2] or ""), text)
+    return text
+
+
+def without_inner_marks(text: str) -> str:
+    """Return a text without marks in the texts of its JSON: they are written otherwise there.
+
+    What is read of the JSON is the same; see `with_inner_marks` for the rest.
+    """
+    if any(escaped in text for escaped in IN_TEXTS.values()):
+        # it could not be read back
+        return text
+    out, end, at, most = [], 0, 0, MAX_READ * len(text)
+    for _ in range(MAX_OBJECTS):
+        if most <= 0 or (begin := OBJECT.search(text, at)) is None:
+            break
+        at = begin.start()
+        try:
+            _, stop = DECODER.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            most -= error.pos - at + 1
+            at += 1
+            continue
+        except RecursionError:
+            break
+        if "<" in text[at:stop] or "[" in text[at + 1 : stop]:
+            out += [text[end:at], JSON_TEXT.sub(_written_otherwise, text[at:stop])]
+            end = stop
+        at = stop
+    return "".join((*out, text[end:]))
+
+
+def _written_otherwise(found: re.Match[str]) -> str:
+    words = found[0]
+    for mark, escaped in IN_TEXTS.items():
+        words = words.replace(mark, escaped)
+    return words
+
+
+def with_inner_marks(text: str) -> str:
+    """Return a part of such a text as it was written."""
+    for mark, escaped in IN_TEXTS.items():
+        text = text.replace(escaped, mark)
     return text
 
 
@@ -83,10 +135,24 @@ def _find_mark(text: str, mark: str, at: int) -> int:
     """Return where a mark stands as one: at the start of a line, unless no prose has it."""
     while (place := text.find(mark, at)) >= 0:
         before = text[place - 1 : place]
-        if begins_line(text, place) or (mark.startswith(SPECIAL) and before not in ("`", '"', "'")):
+        if begins_line(text, place):
+            return place
+        is_quoted = before in ("`", '"', "'") or _is_in_sentence(text, place + len(mark))
+        if mark.startswith(SPECIAL) and not is_quoted:
             return place
         at = place + 1
     return -1
+
+
+def _is_in_sentence(text: str, at: int) -> bool:
+    """Return whether words go on behind the JSON that stands behind a mark, on the same line."""
+    if (begins := NAME_BEFORE.match(text, at)) is None:
+        return False
+    try:
+        _, end = DECODER.raw_decode(text, begins.end())
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].partition("\n")[0].strip()[:1].isalnum()
 
 
 def begins_line(text: str, place: int) -> bool:

@@ -161,9 +161,56 @@ def test_long_texts_with_marks_are_read_at_once(piece: str, mark: str):
     assert all(one.call.tool == "add" for one in found)
 
 
-def test_marks_within_json_are_its_texts():
-    """Of an argument that is a page."""
-    body = '{"title": "A", "html": "<title>x</title>"}'
-    tools = {"write": {"title": {"type": "string"}, "html": {"type": "string"}}}
-    (found,) = find_written_calls(f'<invoke name="write">{body}</invoke>', tools)
-    assert found.call.arguments == json.loads(body)
+FRAMES = [
+    '<tool_call>\n{"name": "note", "arguments": %s}\n</tool_call>',
+    '<|python_tag|>{"name": "note", "parameters": %s}',
+    "[TOOL_CALLS]note[ARGS]%s",
+    '[TOOL_CALLS][{"name": "note", "arguments": %s}]',
+    "<function=note>%s</function>",
+    '<invoke name="note">%s</invoke>',
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>%s"
+    "<|tool_call_end|><|tool_calls_section_end|>",
+    "<｜tool▁call▁begin｜>note<｜tool▁sep｜>%s<｜tool▁call▁end｜>",
+    "<tool_call>\n<function=note>%s</function>\n</tool_call>",
+    '{"name": "note", "arguments": %s}',
+]
+WITHIN = [
+    "<title>x</title>",
+    "see <function=ping></function> ok",
+    "see <|python_tag|>ping.call() x",
+    "x [TOOL_CALLS]ping[ARGS]{} y",
+    "a </tool_call> b",
+    "see <tool_call> ok",
+    "the marker [TOOL_CALLS] starts a call",
+    "see </function> ok",
+    "</invoke><|tool_call_end|><｜tool▁call▁end｜>",
+    'one\n<tool_call>{"name": "ping", "arguments": {}}</tool_call>',
+    "a \\u003c and a \\ < b",
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("words", WITHIN)
+def test_marks_within_json_are_its_texts(frame: str, words: str):
+    """Whatever frame stands around it; it is no call of another tool either."""
+    tools = {"note": {"title": TEXT, "text": TEXT}, "ping": {}}
+    body = json.dumps({"title": "A", "text": words}, ensure_ascii=False)
+    (found,) = find_written_calls(frame % body, tools)
+    assert (found.call.tool, found.call.argument_error) == ("note", None)
+    assert found.call.arguments == {"title": "A", "text": words}
+
+
+@given(st.sampled_from(FRAMES), st.text(alphabet='<>|[]{}"\\/` a\n', max_size=30))
+def test_any_text_within_json(frame: str, words: str):
+    body = json.dumps({"text": words}, ensure_ascii=False)
+    (found,) = find_written_calls(frame % body, {"note": {"text": TEXT}, "a": {}})
+    assert (found.call.tool, found.call.arguments) == ("note", {"text": words})
+
+
+def test_a_fence_for_each_call():
+    """And nothing else: words beside them are an answer."""
+    fence = '```json\n{"name": "note", "arguments": {"text": "%s"}}\n```'
+    both = f"{fence % 'a'}\n\n{fence % 'b'}"
+    found = [one.call.arguments for one in find_written_calls(both, {"note": {"text": TEXT}})]
+    assert found == [{"text": "a"}, {"text": "b"}]
+    assert not find_written_calls(f"Such as:\n{both}", {"note": {"text": TEXT}})

@@ -63,6 +63,10 @@ CALLS = [
     '<function=add{"a": 40}</function>',
     '<tool_call name="add">{"a": 40}</tool_call>',
     '{"name": "add", "arguments": {"a": 40}}\n</tool_call>',
+    '{"function_call": {"name": "add", "arguments": {"a": 40}}}',
+    '{"tool_call": {"name": "add", "arguments": "{\\"a\\": 40}"}}',
+    'I add. [TOOL_CALLS][{"name": "add", "arguments": {"a": 40}}]',
+    '<steptml:invoke name="add"><steptml:parameter name="a">40</steptml:parameter></steptml:invoke>',
 ]
 NO_CALLS = [
     'Send {"name": "add", "arguments": {"a": 40}} to the server.',
@@ -75,5 +79,7 @@ NO_CALLS = [
     "[1, 2]",
     "add(a=40) gives 42.",
     'In DSML one writes `<｜DSML｜invoke name="add">` and so on.',
+    'Mistral writes [TOOL_CALLS][{"name": "add", "arguments": {"a": 40}}] where it calls a tool.',
+    'Mistral writes [TOOL_CALLS]add[ARGS]{"a": 40} where it calls a tool.',
     "A name alone, as in <tool_call>add</tool_call>, is a call without arguments.",
 ]

@@ -10,10 +10,12 @@ MAX_WORDS = 500
 # where servers put their words, in this order
 WORD_KEYS = (
     *("message", "detail", "error_description", "error_message", "msg", "reason", "title"),
-    *("error_msg", "status_msg"),
+    *("error_msg", "status_msg", "Message", "faultstring"),
 )
-INNER_KEYS = ("error", "errors", "detail", "details")
+INNER_KEYS = ("error", "errors", "detail", "details", "fault")
 TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+# AWS, and others that have SOAP behind them
+XML = re.compile(r"^\s*<.*?<(message|faultstring)>([^<]{1,2000})</\1>", re.IGNORECASE | re.DOTALL)
 HIDDEN = re.compile(r"<(script|style|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 MARKUP = re.compile(r"<!--.*?-->|<[^>]{0,2000}>", re.DOTALL)
 HTML = re.compile(r"<(?:!doctype html|html|head|body)", re.IGNORECASE)
@@ -40,6 +42,8 @@ def words_of(body: str, reason: str = "") -> str:
     except (ValueError, RecursionError):
         if is_html(body):
             return _html_words(body)
+        if (found := XML.search(body[:20_000])) is not None:
+            return " ".join(html.unescape(found[2]).split())
         return " ".join(body.split()) or reason
     return words_in(document, 0) or " ".join(body.split()) or reason
 
@@ -70,7 +74,12 @@ def _words_of_object(value: dict[str, Any], depth: int) -> str:
         if isinstance(value.get(key), dict | list) and (found := words_in(value[key], depth + 1)):
             return found
     error = value.get("error")
+    if isinstance(error, str) and error.lstrip().startswith("{"):
+        # JSON within a text
+        error = words_of(error)
     for key in WORD_KEYS:
+        if isinstance(value.get(key), list) and (found := words_in(value[key], depth + 1)):
+            return found
         if isinstance(value.get(key), str) and value[key].strip():
             words: str = value[key].strip()
             # OAuth: a code beside its description

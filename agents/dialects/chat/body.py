@@ -128,6 +128,8 @@ def _in_form(messages: list[WireMessage], quirks: Quirks) -> list[WireMessage]:
     """Return the messages as the endpoint wants them."""
     if quirks.google:
         messages = [_signed(message) for message in messages]
+    if quirks.named_results:
+        messages = list(_with_names(messages))
     if quirks.call_ids == "short":
         messages = [_with_short_ids(message) for message in messages]
     if quirks.single_calls:
@@ -147,6 +149,16 @@ def _signed(message: WireMessage) -> WireMessage:
     if not calls or any("extra_content" in call for call in calls):
         return message
     return {**message, "tool_calls": [{**calls[0], "extra_content": UNSIGNED}, *calls[1:]]}
+
+
+def _with_names(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
+    """Yield the messages, results with the name of the tool that was called."""
+    names: dict[str, str] = {}
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            names[call["id"]] = call["function"]["name"]
+        is_named = message["role"] == "tool" and message["tool_call_id"] in names
+        yield {**message, "name": names[message["tool_call_id"]]} if is_named else message
 
 
 def _with_short_ids(message: WireMessage) -> WireMessage:

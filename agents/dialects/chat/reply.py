@@ -29,6 +29,8 @@ PARTS_OF_USAGE = frozenset(
 )
 # of these, what is words for people
 SHOWN_THOUGHTS = frozenset({"reasoning_content", "reasoning"})
+# in which an answer may stand
+ENVELOPES = ("data", "result", "response", "output")
 # of a part of a list of thoughts: texts that go on in the next piece
 JOINED_KEYS = frozenset({"thinking", "text", "summary", "data"})
 
@@ -74,6 +76,7 @@ class ReplyReader(Collector):
         return self.stream.feed("".join(self.text[before:]))
 
     def _choice(self, data: Any) -> dict[str, Any] | None:
+        data = _unpacked(data)
         if not isinstance(data, dict):
             if isinstance(data, list) and (found := error_in(data)) is not None:
                 # Gemini has its errors in lists
@@ -178,18 +181,22 @@ class ReplyReader(Collector):
         elif isinstance(content, dict) and content:
             is_part = "text" in content or "type" in content
             self._part(content if is_part else json.dumps(content, ensure_ascii=False))
+        elif isinstance(content, int | float):
+            self.take_text(json.dumps(content))
         elif refusal := message.get("refusal"):
             self.take_refusal(str(refusal))
         if not KEPT_MESSAGE_KEYS.isdisjoint(message):
             for key in sorted(message.keys() & KEPT_MESSAGE_KEYS):
                 if message[key]:
                     self._keep(key, map_texts(message[key], join_surrogates), whole=whole)
-        for piece in message.get("tool_calls") or ():
+        pieces = message.get("tool_calls") or ()
+        # some have one call in place of a list
+        for piece in (pieces,) if isinstance(pieces, dict) else pieces:
             if isinstance(piece, dict):
                 self.count(self.calls.add(piece, whole=whole))
         old = message.get("function_call")
-        if old is not None and isinstance(old, dict):
-            # the form before `tool_calls`, which has one call and no id
+        if old is not None and isinstance(old, dict) and not pieces:
+            # the form before `tool_calls`, which has one call and no id; some send both
             self.count(self.calls.add({"index": 0, "function": old}, whole=whole))
 
     def _part(self, part: Any) -> None:
@@ -246,6 +253,17 @@ class ReplyReader(Collector):
             kept = {key: value for key, value in kept.items() if key not in THOUGHTS}
         is_signed = bool(calls) and any(call.extra for call in calls)
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=is_signed)
+
+
+def _unpacked(data: Any) -> Any:
+    """Return an answer that stands in another object, as some gateways have it."""
+    if not isinstance(data, dict) or "choices" in data or data.get("error"):
+        return data
+    for key in ENVELOPES:
+        inner = data.get(key)
+        if isinstance(inner, dict) and isinstance(inner.get("choices"), list):
+            return {**inner, "usage": inner.get("usage") or data.get("usage")}
+    return data
 
 
 def _first(usage: dict[str, Any], *keys: str) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.endpoints import both, crew_at, error, played, refusing, warnings
+from tests.support.endpoints import both, call, crew_at, error, played, refusing, warnings
 from tests.support.model_server import http, model_server
 
 ONLY_IN_PIECES = (
@@ -54,6 +54,13 @@ MOST = (
         "max_tokens: 50000 > 8192, which is the maximum allowed number of output tokens for m-1",
         8192,
     ),
+    ("The maximum tokens you requested exceeds the model limit of 4096. Try again.", 4096),
+    (
+        "Unable to submit request because it has a maxOutputTokens value of 50000 but the supported "
+        "range is from 1 (inclusive) to 8193 (exclusive).",
+        8192,
+    ),
+    ("max_tokens must be less than or equal to 4096, received 50000", 4096),
 )
 
 
@@ -77,6 +84,8 @@ BESIDE = (
     "(300 of text input, 12 of tool input, 4096 in the output).",
     "input length and `max_tokens` exceed context limit: 312 + 4096 > 4096, decrease input length or "
     "`max_tokens` and try again",
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 312 `inputs` "
+    "tokens and 4096 `max_new_tokens`",
 )
 
 
@@ -89,6 +98,16 @@ async def test_an_answer_that_does_not_fit_beside_the_prompt(tmp_path: Path, tex
     assert (run.row.answer, warnings(run)) == ("done", ["answer_bounded"])
     assert [one["max_tokens"] for one in server.asked] == [4096, 3784]
     assert server.asked[0]["messages"] == server.asked[1]["messages"]
+
+
+async def test_much_less_room_than_wanted(tmp_path: Path):
+    """An answer of what is left is better than none, where there is no history to shorten."""
+    text = BESIDE[0].replace("too large: 4096", "too large: 32000")
+    refuses = refusing(error(text), lambda request: request["max_tokens"] > 3784)
+    async with model_server(refuses) as server:
+        run = await played(crew_at(tmp_path, server.url, {"max_tokens": 32000}))
+    assert (run.row.answer, warnings(run)) == ("done", ["answer_bounded"])
+    assert [one["max_tokens"] for one in server.asked] == [32000, 3784]
 
 
 async def test_a_prompt_without_room(tmp_path: Path):
@@ -142,7 +161,10 @@ async def test_a_number_with_separators(tmp_path: Path):
 async def test_little_room_shortens_the_history(tmp_path: Path):
     """An answer of a part of what is wanted is none that is wanted."""
     text = BESIDE[0].replace("has 312 input", "has 3000 input")
-    async with model_server(lambda _: http(400, error(text))) as server:
+    refuses = refusing(
+        error(text), lambda request: len(request["messages"]) > 2, {"tool_calls": [call()]}
+    )
+    async with model_server(refuses) as server:
         run = await played(crew_at(tmp_path, server.url, {"max_tokens": 4096}))
     assert run.of("error")[0]["metadata"]["code"] == "context_overflow"
     assert {one["max_tokens"] for one in server.asked} == {4096}

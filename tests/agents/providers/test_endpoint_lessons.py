@@ -31,6 +31,11 @@ def has_keyword(request: Request) -> bool:
     return "additionalProperties" in str(request.get("tools"))
 
 
+def without_names(request: Request) -> bool:
+    results = [one for one in request["messages"] if one["role"] == "tool"]
+    return any(one.get("name") != "add" for one in results)
+
+
 def ends_with_the_model(request: Request) -> bool:
     return roles(request)[-1] == "assistant"
 
@@ -77,6 +82,28 @@ LEARNED: dict[str, tuple[Callable[[Request], bool], str, dict[str, Any]]] = {
         "Model grok-4 does not support parameter reasoningEffort.",
         {"thinking": "high"},
     ),
+    "java-top-p": (
+        lambda request: "top_p" in request,
+        "Model m-1 does not support parameter topP.",
+        {"top_p": 0.3},
+    ),
+    "gemini-top-p": (
+        lambda request: "top_p" in request,
+        'Invalid JSON payload received. Unknown name "topP": Cannot find field.',
+        {"top_p": 0.3},
+    ),
+    "java-effort": (
+        lambda request: "reasoning_effort" in request,
+        "Invalid request content: reasoningEffort: not supported",
+        {"thinking": "high"},
+    ),
+    "gemini-name": (
+        without_names,
+        "* GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.",
+        {},
+    ),
+    "pydantic-name": (without_names, "body.messages.3.tool.name: Field required", {}),
+    "words-name": (without_names, "Tool messages require a `name` that is missing", {}),
     "gemini-keyword": (has_keyword, UNKNOWN_KEYWORD, {}),
     "bedrock-system": (
         lambda request: "system" in roles(request),

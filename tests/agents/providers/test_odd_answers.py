@@ -63,6 +63,24 @@ CALLS = {
             [end(), {**end("tool_calls"), "index": 1}],
         )
     ).encode(),
+    "in both forms, old and new": stream(
+        piece(tool_calls=[{"index": 0, **call()}], function_call=call()["function"]),
+        end("tool_calls"),
+    ),
+    "as far as its arguments are": stream(
+        *(
+            called(function={"name": "add", "arguments": part})
+            for part in ('{"a"', '{"a":40', '{"a":40}')
+        ),
+        end("tool_calls"),
+    ),
+    "a call in place of a list": stream(piece(tool_calls=call()), end("tool_calls")),
+    "a brace too many": stream(
+        called(function={"name": "add", "arguments": '{"a": 40}}'}), end("tool_calls")
+    ),
+    "its arguments as input": stream(
+        piece(tool_calls=[{"id": "c1", "name": "add", "input": {"a": 40}}]), end("tool_calls")
+    ),
 }
 
 
@@ -100,12 +118,53 @@ HELLO = {
 }
 
 
+WHOLE = completion("Hello")
+HELLO |= {
+    "an envelope": http(200, {"code": 200, "msg": "success", "data": WHOLE}),
+    "an envelope with the usage beside it": http(
+        200, {"output": {"choices": WHOLE["choices"]}, "usage": USAGE, "message": ""}
+    ),
+    "encoded twice": http(200, json.dumps(json.dumps(WHOLE)).encode()),
+}
+
+
 @pytest.mark.parametrize("deltas", [True, False])
 @pytest.mark.parametrize("name", HELLO)
 async def test_a_text_comes_once(tmp_path: Path, name: str, *, deltas: bool):
     """Also where it comes in pieces though it was not asked for so."""
     run = await ran(tmp_path, [HELLO[name]], deltas=deltas)
     assert (run.row.status, run.row.answer) == ("completed", "Hello")
+
+
+async def test_a_number_is_a_text(tmp_path: Path):
+    run = await ran(tmp_path, [http(200, completion(42))])  # type: ignore[arg-type]
+    assert run.row.answer == "42"
+
+
+async def test_an_empty_list_is_no_arguments(tmp_path: Path):
+    """Of a tool that takes none."""
+    pinged = stream(called(function={"name": "ping", "arguments": "[]"}), end("tool_calls"))
+    run = await ran(tmp_path, after_a_call(pinged))
+    assert run.of("tool_start")[0]["metadata"]["arguments"] == {}
+
+
+WORDS = {
+    "User is not authorized to do this": {"Message": "User is not authorized to do this"},
+    "Invalid ApiKey": {"fault": {"faultstring": "Invalid ApiKey", "detail": {"errorcode": "o.x"}}},
+    "bad thing": {"errors": {"message": ["bad thing"]}},
+    "inner words": {"error": '{"message": "inner words"}'},
+    "Access & more denied": b"<?xml version='1.0'?><Error><Code>X</Code>"
+    b"<Message>Access &amp; more denied</Message></Error>",
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+async def test_the_words_alone_are_told(tmp_path: Path, words: str):
+    """Whatever form stands around them."""
+    run = await ran(tmp_path, lambda _: http(400, WORDS[words]))
+    told = run.of("error")[0]["metadata"] | {"text": run.row.answer}
+    assert words in str(told["text"])
+    assert not any(mark in str(told["text"]) for mark in ("{", "<", "errorcode", "faultstring"))
 
 
 async def test_words_of_a_proxy_are_told(tmp_path: Path):
