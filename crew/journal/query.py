@@ -34,6 +34,11 @@ def text_error(text: str) -> str | None:
     )
 
 
+def is_blank(text: str) -> bool:
+    """Return whether nothing of a text is seen: white space, and characters without a width."""
+    return not any(one.isprintable() and not one.isspace() for one in text)
+
+
 def id_error(text: str) -> str | None:
     """Return why a conversation cannot have this id; None if it can."""
     if re.fullmatch(ID, text) is not None:

@@ -1,5 +1,6 @@
 """What a pause asks a person about the calls of tools."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -220,12 +221,16 @@ def question_text(question: Question) -> str:
             return question.text
         case PlanApproval():
             tasks = [task for one in question.calls for task in one.call.arguments["tasks"]]
-            shown = [f"{one['id']} ({one['agent']}): {one['ask']}" for one in tasks]
-            return "\n".join(["approve the plan?", *shown])
+            return "\n".join(["approve the plan?", *map(_task_text, tasks)])
         case Inquiry(current=(_, form)):
             return "\n".join([form.message, *lines])
         case Inquiry():
             return ""
+
+
+def _task_text(task: Mapping[str, Any]) -> str:
+    needs = f" (after {', '.join(task['needs'])})" if task.get("needs") else ""
+    return f"{task['id']} ({task['agent']}): {task['ask']}{needs}"
 
 
 def question_facts(question: Question) -> dict[str, Any]:

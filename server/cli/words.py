@@ -5,6 +5,7 @@ by mistake is as wrong as one that was made by mistake.
 """
 
 import re
+import unicodedata
 
 from crew.journal.query import Decision
 
@@ -26,6 +27,8 @@ DENIAL = frozenset(
 AGAIN = frozenset({"retry", "again", "try again", "make it again"})
 SKIP = frozenset({"skip", "skip it", "leave it", "leave it out"})
 POLITE = re.compile(r"\b(?:please|thanks|thank you|then|bitte|nhé|ạ)\b")
+# that something is as it should be
+FINE = re.compile(r"(?:(?:that's|that is|it's|it is|all) )?(?:fine|ok|okay|good|right)")
 # between a no and its reason
 REASON = re.compile(r"\s*(?:[,:;.!–—-]+|\bbecause\b|\bsince\b)\s*")
 
@@ -37,6 +40,7 @@ def decision_in(text: str, question: str) -> tuple[Decision, str] | None:
         text: the person's line.
         question: what kind the pause asks: approval, form, plan or unknown_outcome.
     """
+    text = unicodedata.normalize("NFC", text)
     words = _plain(text)
     if question == "unknown_outcome":
         if words in AGAIN:
@@ -48,7 +52,7 @@ def decision_in(text: str, question: str) -> tuple[Decision, str] | None:
         return "deny", ""
     head, reason = _parts(text)
     # "no, go ahead" says both
-    if _plain(head) in DENIAL and _plain(reason) not in CONSENT:
+    if _plain(head) in DENIAL and not any(map(_agrees, REASON.split(reason))):
         return "deny", reason
     return None
 
@@ -56,6 +60,11 @@ def decision_in(text: str, question: str) -> tuple[Decision, str] | None:
 def _plain(text: str) -> str:
     words = " ".join(text.lower().replace("’", "'").split()).strip(" .,!")
     return " ".join(POLITE.sub(" ", words).split()).strip(" .,!") if words else words
+
+
+def _agrees(text: str) -> bool:
+    words = _plain(text)
+    return words in CONSENT or FINE.fullmatch(words) is not None
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from crew.journal.query import (
     HistoryMessage,
     Query,
     Source,
+    is_blank,
 )
 from crew.runs.documents.attaching import GivenAttachment
 from crew.runs.forks import ForkPoint
@@ -100,8 +101,7 @@ def start_of(
     user_id: str,
 ) -> StartRequest:
     """Return what a body asks for; raises HttpProblem."""
-    if not body.query and not body.attachments:
-        raise bad_request([("query", "is missing")])
+    _require_words(body)
     check_length(body.query, settings)
     if bound_conversation(caller, body.conversation_id) and body.history:
         raise bad_request([("history", "is that of the conversation, when one is given")])
@@ -198,8 +198,14 @@ def _require_answer(body: QueryBody | AnswerBody) -> None:
     decides = body.decision is not None or bool(body.decisions)
     if decides and body.attachments:
         raise bad_request([("attachments", "go with words, and not with a decision")])
-    if not body.query and not body.attachments and not decides:
-        raise bad_request([("query", "is missing")])
+    if not decides:
+        _require_words(body)
+
+
+def _require_words(body: StartBody | AnswerBody) -> None:
+    if body.attachments or not is_blank(body.query):
+        return
+    raise bad_request([("query", "has no words in it" if body.query else "is missing")])
 
 
 def refuse_head(request: Request) -> None:

@@ -1,6 +1,7 @@
 """Answers to pauses: which one is meant, and what words come to."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -133,7 +134,8 @@ async def answer_to(
     pause = await pause_at(request, run_id, seq)
     questions, caller = pause_calls(run_id, pause, ""), caller_of(request)
     # who asks back has agreed to nothing
-    said = text if "?" in text else SIGNS.sub(" ", text).strip().casefold()
+    plain = unicodedata.normalize("NFC", text).casefold()
+    said = plain if "?" in plain else SIGNS.sub(" ", plain).strip()
     first = questions[0]
     if not first.is_about_call or (first.words_left and said not in YES):
         # an agent that is to plan anew reads them

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from crew.journal.query import CONTROL, IdempotencyKey, Source, id_error
+from crew.journal.query import CONTROL, IdempotencyKey, Source, id_error, is_blank
 from crew.journal.records.rows import IdempotencyRecord
 from crew.runs.errors import AlreadyStarted, UnknownRun, key_taken
 from server.http.bodies import MAX_MESSAGE_BYTES, StartBody
@@ -56,6 +56,8 @@ class ClientWords:
         """Return what the user says now; raises HttpProblem where the last words are another's."""
         if not self.messages or self.messages[-1][0] != "user":
             raise bad_request([("messages", "the last one must be the user's")])
+        if is_blank(self.messages[-1][1]):
+            raise bad_request([("messages", "the last one has no words in it")])
         return self.messages[-1][1]
 
     @property

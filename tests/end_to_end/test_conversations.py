@@ -176,6 +176,22 @@ def test_a_crew_without_conversations(tmp_path: Path):
         assert http.get(API).status_code == 404
 
 
+def test_a_copy_has_what_has_ended(tmp_path: Path):
+    """An exchange that is under way is in none: it would be lost without a word."""
+    rules: list[dict[str, Any]] = [
+        {"hears": "late", "say": "late", "delay_seconds": 30},
+        {"say": "well"},
+    ]
+    with serving(crew(tmp_path, rules)) as server, client(server) as http:
+        ask(http, "one")
+        http.post("/api/crew/runs", json={"query": "late", "conversation_id": "c1"})
+        refused = http.post(f"{API}/c1/fork", json={"through": 2})
+        assert (refused.status_code, "2 has not ended" in refused.text) == (409, True)
+        copy = http.post(f"{API}/c1/fork", json={"through": 1})
+        found = http.get(copy.headers["location"]).json()
+        assert [one["query"] for one in found["exchanges"]] == ["one"]
+
+
 @pytest.mark.parametrize("cancels", [False, True])
 def test_a_busy_one_is_not_deleted_unless_it_is_ended(tmp_path: Path, cancels: bool):
     """409 with its run; with `cancel=1` the run ends first."""

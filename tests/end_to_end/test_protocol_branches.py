@@ -133,6 +133,14 @@ def test_the_first_message_edited(tmp_path: Path):
         assert kept(http) == ["one", "two"]
 
 
+def test_words_that_nobody_sees_begin_nothing(tmp_path: Path):
+    with serving(crew_at(tmp_path)) as server, client(server) as http:
+        for say in (say_chat, say_ai):
+            refused = say(http, [" \u200b"])
+            assert (refused.status_code, "no words" in refused.text) == (400, True), refused.text
+        assert kept(http) == []
+
+
 def test_an_older_response(tmp_path: Path):
     """Goes on behind that one, not behind the newest."""
     with serving(crew_at(tmp_path)) as server, client(server) as http:

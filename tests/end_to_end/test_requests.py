@@ -58,6 +58,8 @@ BAD: dict[str, tuple[str, Any, int, str]] = {
     "bad status": ("/api/crew/runs?status=odd", None, 400, "status"),
     "bad limit": ("/api/crew/runs?limit=0", None, 400, "limit"),
     "unknown run's events": ("/api/crew/runs/nope/events", None, 404, "nope"),
+    "a blank query": ("/api/crew/runs", {"query": " \t\u200b"}, 400, "no words"),
+    "a blank question": ("/api/crew/stream?q=%20", None, 400, "no words"),
     "unknown format": ("/metrics?format=xml", None, 400, "format"),
     "odd number": ("/api/crew/runs?limit=" + "9" * 5000, None, 400, "limit"),
     "odd flag": ("/api/crew?prompts=yes", None, 400, "prompts"),

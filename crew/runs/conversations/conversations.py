@@ -119,10 +119,12 @@ class Conversations:
             UnknownConversation: there is none, or one of the new id.
             NotForkable: it has no such number yet.
         """
-        if through > (newest := (await self.get(user_id, conversation_id)).started):
-            raise NotForkable(
-                f"through is 0 to {newest}, the newest exchange; {through} is not there"
-            )
+        known = await self.get(user_id, conversation_id)
+        newest = known.started - (known.busy is not None)
+        if through > newest:
+            why = "has not ended" if through == known.started else "is not there"
+            text = f"through is 0 to {newest}, the newest exchange that has ended; {through} {why}"
+            raise NotForkable(text)
         now = self.store.now()
         owner, time = owner_of(user_id), rfc3339(now)
         copy = Conversation(owner, new_id or new_run_id(now), time, time)

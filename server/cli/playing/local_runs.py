@@ -14,7 +14,7 @@ import typer
 from crew.backends.memory import MemoryStore
 from crew.crew import Crew
 from crew.journal.events import RunStatus
-from crew.journal.query import Answer, CallDecision, Decision, Query, text_error
+from crew.journal.query import Answer, CallDecision, Decision, Query, is_blank, text_error
 from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.exits import Exit, exit_code_of, fail
@@ -135,7 +135,7 @@ def _say_what_sigterm_leaves(folder: Path) -> None:
 def _check_query(query: str, crew: Crew) -> None:
     limit = int(crew.config.settings.max_input_size_kb * 1000)
     error = text_error(query)
-    if error is None and not query.strip():
+    if error is None and is_blank(query):
         error = "is empty"
     if error is None and len(query) > limit:
         error = f"has {len(query):,} characters; at most {limit:,} are allowed"

@@ -73,6 +73,6 @@ def asked_lines(question: str, call: Mapping[str, Any], *, is_one: bool) -> Iter
 
 def _task_lines(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for one in tasks:
-        needs = f" [dim]← {escape(', '.join(one['needs']))}[/]" if one["needs"] else ""
+        needs = f" [dim]← {escape(', '.join(one['needs']))}[/]" if one.get("needs") else ""
         name = escape(f"{one['id']} ({one['agent']})")
         yield f"    {name}: {escape(one['ask'])}{needs}"

@@ -9,7 +9,7 @@ from mcp.server.stdio import stdio_server
 
 from crew.config.errors import LostConfiguration
 from crew.errors import CrewError
-from crew.journal.query import Answer, Query, Source, text_error
+from crew.journal.query import Answer, Query, Source, is_blank, text_error
 from crew.journal.records.rows import RunRow
 from crew.runs.errors import UnknownRun
 from crew.runs.runs import Runs
@@ -52,7 +52,8 @@ class LocalAccess:
         try:
             settings, label = self._runs.crew.config.settings, "mcp"
             check_length(query, settings)
-            if (wrong := text_error(query)) is not None:
+            wrong = text_error(query) or ("has no words in it" if is_blank(query) else None)
+            if wrong is not None:
                 raise CallRefused(f"query: {wrong}")
             if conversation_id and self._runs.crew.config.conversations is None:
                 label, conversation_id = label_of(conversation_id), None

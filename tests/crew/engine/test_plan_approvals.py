@@ -35,6 +35,13 @@ async def decide(runs: Runs, run_id: str, decision: Any, **more: Any) -> RunRow:
     return await (await runs.resume(run_id, Answer(decisions=(one,)))).outcome()
 
 
+async def test_the_question_says_what_comes_first(tmp_path: Path):
+    crew = load_crew(planning(tmp_path, [task("a"), task("b", "a")], plan=ASKS))
+    async with Runs(crew, MemoryStore()) as runs:
+        row = await (await runs.start(Query("go"))).outcome()
+        assert row.asks == "approve the plan?\na (w): work\nb (w): work (after a)"
+
+
 async def test_it_is_worked_on_once_it_is_approved(tmp_path: Path):
     async with Runs(load_crew(planning(tmp_path, [task("a")], plan=ASKS)), MemoryStore()) as runs:
         run = await runs.start(Query("go"))

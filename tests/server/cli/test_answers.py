@@ -1,5 +1,6 @@
 """`crew run --answer`: what words decide, what a deadline holds, what is shown before."""
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from tests.support.planning import planning, task
         (["Go ahead!"], "paid bob"),
         (["no, too dear"], "Denied by a person: too dear"),
         (["No."], "Denied by a person"),
+        # letters with their marks apart, as some keyboards and files have them
+        ([unicodedata.normalize("NFD", "được")], "paid bob"),
+        ([unicodedata.normalize("NFD", "không")], "Denied by a person"),
     ],
 )
 def test_a_call_is_decided_later(tmp_path: Path, words: list[str], received: str):
@@ -40,7 +44,11 @@ def test_a_call_is_decided_later(tmp_path: Path, words: list[str], received: str
     assert crew("run", folder, "x", "--decision", "approve").returncode == 2
 
 
-@pytest.mark.parametrize("words", ["maybe", "yes, but only to Bob", "no, go ahead", "what is it?"])
+UNCLEAR = ["maybe", "yes, but only to Bob", "no, go ahead", "what is it?"]
+UNCLEAR += ["no, no, please go ahead", "no, that's fine"]
+
+
+@pytest.mark.parametrize("words", UNCLEAR)
 def test_words_that_decide_nothing_leave_a_call_open(tmp_path: Path, words: str):
     """Neither made nor denied: the run stays paused, and the person reads what is missing."""
     folder = write_crew(
@@ -59,9 +67,12 @@ def test_words_that_decide_nothing_leave_a_call_open(tmp_path: Path, words: str)
 
 def test_words_have_a_plan_made_anew(tmp_path: Path):
     """Other than those of a call; clear words decide."""
-    folder = planning(tmp_path, [task("a")], [task("b")], plan={"approve": True})
+    # a model may leave out what a task needs
+    bare = {key: value for key, value in task("a").items() if key != "needs"}
+    folder = planning(tmp_path, [bare, task("c", "a")], [task("b")], plan={"approve": True})
     paused = crew("run", folder, "go")
-    assert "the plan needs your approval\n    a (w): work" in paused.stdout
+    assert "the plan needs your approval\n    a (w): work\n    c (w): work ← a" in paused.stdout
+    assert "a (w): work" in crew("inbox", folder).stdout
     assert '"what is to be planned otherwise"' in paused.stderr
     anew = crew("run", folder, "do b instead", "--answer", "last")
     assert (anew.returncode, "    b (w): work" in anew.stdout) == (3, True), anew
