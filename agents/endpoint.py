@@ -82,6 +82,13 @@ def _check_sendable(value: SecretStr) -> SecretStr:
     return SecretStr(text)
 
 
+def _require_address(value: str) -> str:
+    # the usual address would get what is meant for another one, such as its key
+    if not value:
+        raise ValueError("is empty, as with a variable that is not set: give it, or remove the key")
+    return value
+
+
 Address = Annotated[str, AfterValidator(check_address)]
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 HeaderValue = Annotated[SecretStr, AfterValidator(_check_sendable)]
@@ -113,7 +120,7 @@ class ProviderConfig(Shape):
     `${NAME}` and `${NAME:-default}` are read from the environment.
     """
 
-    base_url: Address | None = None
+    base_url: Annotated[Address, AfterValidator(_require_address)] | None = None
     """Up to and with `/v1`; needed unless the provider is a built-in one.
 
     A query (`?api-version=…`) goes with each request.

@@ -128,19 +128,45 @@ def can_hold(condition: Condition, schema: Any, definitions: Mapping[str, Any]) 
     if isinstance(allowed, list):
         return any(condition.holds(value) for value in allowed)
     if condition.values is not None:
-        kept = [one for one in condition.values if _is_possible(one, schema.get("type"))]
+        kept = [one for one in condition.values if _is_possible(one, schema)]
         return any(condition.holds(value) for value in kept)
-    low = max(_bounds(condition.above, schema.get("minimum")), default=-inf)
-    high = min(_bounds(condition.below, schema.get("maximum")), default=inf)
-    if schema.get("type") == "integer" and None not in (condition.above, condition.below):
-        return floor(condition.above or 0) + 1 <= ceil(condition.below or 0) - 1
-    return low <= high
+    if schema.get("type") == "string":
+        # a text may be no number, and then a person is asked
+        return True
+    # each bound, and whether it is itself outside, or within
+    lows = [(one, True) for one in _bounds(condition.above, schema.get("exclusiveMinimum"))]
+    lows += [(one, False) for one in _bounds(schema.get("minimum"))]
+    highs = [(one, False) for one in _bounds(condition.below, schema.get("exclusiveMaximum"))]
+    highs += [(one, True) for one in _bounds(schema.get("maximum"))]
+    low, high = max(lows, default=(-inf, False)), min(highs, default=(inf, True))
+    if schema.get("type") == "integer" and -inf < low[0] and high[0] < inf:
+        first = floor(low[0]) + 1 if low[1] else ceil(low[0])
+        return first <= (floor(high[0]) if high[1] else ceil(high[0]) - 1)
+    return low[0] < high[0] or (low[0] == high[0] and not low[1] and high[1])
 
 
-def _is_possible(value: Any, kind: Any) -> bool:
-    """Return whether an argument of a type may be the same as a value of a condition."""
+def dead_values(condition: Condition, schema: Any, definitions: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the values of a condition that no argument can be, beside others that one can.
+
+    See `can_hold` for what is given.
+    """
+    given = condition.values or condition.other_than or ()
+    alone = (Condition(values=(one,)) for one in given)
+    return [
+        one
+        for one, only in zip(given, alone, strict=True)
+        if not can_hold(only, schema, definitions)
+    ]
+
+
+def _is_possible(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Return whether an argument may be the same as a value of a condition."""
+    kind = schema.get("type")
     if isinstance(kind, list):
-        return any(_is_possible(value, one) for one in kind)
+        return any(_is_possible(value, {**schema, "type": one}) for one in kind)
+    if isinstance(value, str) and kind == "string":
+        least, most = schema.get("minLength", 0), schema.get("maxLength", len(value))
+        return bool(least <= len(value) <= most)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match kind:
         case "integer":

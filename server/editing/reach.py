@@ -30,8 +30,6 @@ ADDRESSES = frozenset(
 READ_PARTS = ("providers", "tools", "notify", "helpers")
 SETTINGS = frozenset({"show_prompts", "allow_client_system"})
 NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
-# of requests that change nothing at their address
-READING = ("GET", "HEAD", "OPTIONS")
 
 
 def wider_reach(then: Checked, now: Checked) -> list[Difference]:
@@ -39,7 +37,6 @@ def wider_reach(then: Checked, now: Checked) -> list[Difference]:
     found = [
         *_leaves(then, now),
         *_effects(then, now),
-        *_methods(then, now),
         *_providers(then, now),
         *_protections(then, now),
         *_gate(then, now),
@@ -52,7 +49,9 @@ def wider_reach(then: Checked, now: Checked) -> list[Difference]:
 
 def _is_guarded(path: tuple[str, ...]) -> bool:
     match path_of_tool(path):
-        case ("tools", _, ("requires_approval" | "untrusted"), *_) | ("tools", _, "reach"):
+        case ("tools", _, ("requires_approval" | "untrusted" | "parameters"), *_):
+            return True
+        case ("tools", _, ("reach" | "method")):
             return True
         case ("agents", _, "plan", "approve"):
             return True
@@ -88,18 +87,6 @@ def _effects(then: Checked, now: Checked) -> Iterator[Difference]:
             continue
         if was.value == "once" != leaf.value:
             text = f"{'.'.join(path)} is {leaf.value} and not once"
-            yield Difference(text, was.source, leaf.source, is_more=True, path=path)
-
-
-def _methods(then: Checked, now: Checked) -> Iterator[Difference]:
-    """Yield the HTTP tools that may write at their address, and read there before."""
-    before = leaves_of(then)
-    for path, leaf in leaves_of(now).items():
-        was = before.get(path)
-        if path[0] != "tools" or path[-1] != "method" or was is None or len(path) != 3:
-            continue
-        if leaf.value != was.value and leaf.value not in READING:
-            text = f"{'.'.join(path)} is {leaf.value} and not {was.value}"
             yield Difference(text, was.source, leaf.source, is_more=True, path=path)
 
 

@@ -85,8 +85,8 @@ SERVER = {
     "command": "python3",
     "kind": "mcp",
     "args": ["runbook.py"],
-    "deny": ["drop_step"],
-    "allow": ["find_step", "see_step"],
+    "deny": ["drop_*"],
+    "allow": ["find_step", "see_*"],
     "pin": True,
     "tools": {"find_step": {"requires_approval": True}},
 }
@@ -99,7 +99,7 @@ WEAKER = {
     "one allowed more": (
         "tools.yaml",
         "tools.runbook.allow",
-        ["find_step", "see_step", "end_step"],
+        ["find_step", "see_*", "end_*"],
     ),
     "all allowed": ("tools.yaml", "tools.runbook.allow", None),
     "what was denied": ("tools.yaml", "tools.runbook.deny", None),
@@ -107,7 +107,7 @@ WEAKER = {
     "a tool in the server's own process": ("tools.yaml", "tools.pay.isolate", None),
 }
 STRONGER = {
-    "one denied more": ("tools.yaml", "tools.runbook.deny", ["drop_step", "find_step"]),
+    "one denied more": ("tools.yaml", "tools.runbook.deny", ["drop_*", "find_step"]),
     "fewer allowed": ("tools.yaml", "tools.runbook.allow", ["find_step"]),
     "no plan": ("agents/lead.yaml", "plan", None),
 }
@@ -140,8 +140,17 @@ def test_what_keeps_tools_in_bounds_stays(tmp_path: Path):
         assert yaml.safe_load(texts["tools.yaml"])["tools"]["pay"]["isolate"] == "process"
 
 
+NAMES = {"type": "object", "properties": {"of": {"type": "string", "enum": ["a", "b"]}}}
+LIST: dict[str, Any] = {"kind": "command", "argv": ["/bin/ls", "{of}"], "description": "Lists."}
+LIST |= {"parameters": NAMES}
 LAB = {"base_url": "http://127.0.0.1:9/v1"}
 ELSEWHERE = {
+    "an argument without its list": (
+        "tools.yaml",
+        "tools.list.parameters.properties.of.enum",
+        None,
+    ),
+    "a longer list": ("tools.yaml", "tools.list.parameters.properties.of.enum", ["a", "b", "c"]),
     "a request that writes": ("tools.yaml", "tools.book.method", "DELETE"),
     "a provider that nobody used": ("agents/a.yaml", "provider", "openai"),
     "no provider, and so OpenAI": ("agents/a.yaml", "provider", None),
@@ -151,6 +160,7 @@ ELSEWHERE = {
     "more that may go another way": ("crew.yaml", "reload_gate.replay.at_most", 1),
 }
 SAME = {
+    "a shorter list": ("tools.yaml", "tools.list.parameters.properties.of.enum", ["a"]),
     "a request that only asks": ("tools.yaml", "tools.book.method", "HEAD"),
     "a provider of the crew": ("agents/a.yaml", "provider", "scripted"),
     "another one of the files": ("agents/a.yaml", "provider", "other"),
@@ -162,8 +172,8 @@ def test_what_is_sent_goes_nowhere_else(tmp_path: Path):
     book = {"kind": "http", "url": "http://127.0.0.1:9/", "description": "Looks."}
     folder = write_crew(
         tmp_path / "crew",
-        {"a": {"tools": ["book"], "provider": "lab", "model": "m"}},
-        tools={"book": book},
+        {"a": {"tools": ["book", "list"], "provider": "lab", "model": "m"}},
+        tools={"book": book, "list": LIST},
         providers={"lab": LAB, "other": {"base_url": "http://127.0.0.1:8/v1"}},
         reload_gate={"rehearsals": True, "replay": {"at_most": 0.05}},
     )

@@ -93,6 +93,17 @@ Approval = Annotated[
 ]
 
 
+def _require_words(value: Any) -> Any:
+    if value is None:
+        text = "has nothing behind it, so nobody would be asked: write true, or when; or remove it"
+        raise ValueError(text)
+    return value
+
+
+# as a file has it
+GivenApproval = Annotated[Approval | None, BeforeValidator(_require_words)]
+
+
 def rule_of(given: ApprovalConfig | bool | None) -> ApprovalRule | None:
     """Return when calls need approval; None: never, or as the function says."""
     if isinstance(given, ApprovalConfig):

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from tools.approval import ApprovalRule
 from tools.calls import MAX_SHOWN_CHARS
-from tools.config.approval import Approval, rule_of
+from tools.config.approval import GivenApproval, rule_of
 from tools.definition import Component, Effect
 from tools.limits.guards import BreakerLimits, CallLimits
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, form_of
@@ -97,7 +97,7 @@ class CommonTool(Shape):
     """After the first attempt; `settings.tool_retries` unless given."""
     effect: Effect | None = None
     """`read` and `idempotent` may be tried again; `once` never, once it may have acted."""
-    requires_approval: Approval | None = None
+    requires_approval: GivenApproval = None
     """A person must approve each call, or those that a mapping says: the run pauses before it."""
     max_output_kb: Annotated[int, Field(ge=1, le=10_240)] = 64
     """Of a result, x 1,024 bytes; the middle of a longer one is left out."""

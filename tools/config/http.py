@@ -1,6 +1,7 @@
 """A request to an HTTP API as a tool."""
 
 import ipaddress
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
@@ -14,6 +15,7 @@ Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # RFC 9110, 5.1
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$")]
+HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
 Status = Annotated[int, Field(ge=100, le=599)]
 
 
@@ -23,6 +25,17 @@ def _require_network(text: str) -> str:
     except ValueError as error:
         raise ValueError(f"{text!r} is no network such as 10.1.0.0/16: {error}") from None
     return text
+
+
+def _require_host(text: str) -> str:
+    name = text.strip("[]") if ":" in text else text
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        if HOST.fullmatch(text) is None:
+            shown = "write the name alone, without scheme, port and path, such as www.example.com"
+            raise ValueError(f"{text!r} is no name of a host: {shown}") from None
+    return text.lower()
 
 
 Network = Annotated[str, AfterValidator(_require_network)]
@@ -84,7 +97,7 @@ class HttpTool(OneTool, Reached):
     """Which answers are good."""
     retry_status: list[Status] = [429, 502, 503, 504]
     """Answers after which another attempt is worth making."""
-    redirects: list[Annotated[str, Field(min_length=1, max_length=253)]] = []
+    redirects: list[Annotated[str, AfterValidator(_require_host)]] = []
     """Hosts that may be redirected to; any other redirect is an error."""
     max_response_kb: Annotated[int, Field(ge=1, le=10_240)] = 1000
     """Longest answer, x 1,024 bytes."""

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tools.approval import ApprovalRule
-from tools.config.approval import Approval, rule_of
+from tools.config.approval import GivenApproval, rule_of
 from tools.config.command import Confined, Sandbox, VariableName
 from tools.config.common import Seconds, SeveralTools
 from tools.config.http import HeaderName, Reached
@@ -23,7 +23,7 @@ class McpToolConfig(Shape):
     """What the model reads about it, in place of what the server says."""
     effect: Effect | None = None
     """In place of the entry's."""
-    requires_approval: Approval | None = None
+    requires_approval: GivenApproval = None
     """In place of the entry's; `false`: no approval is needed."""
     timeout_seconds: Seconds | None = None
     """In place of the entry's."""

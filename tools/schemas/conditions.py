@@ -5,17 +5,22 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tools.approval import ApprovalRule, Condition, can_hold
+from tools.approval import ApprovalRule, Condition, can_hold, dead_values
 from tools.errors import ToolDefinitionError
 from tools.text.suggest import nearest
 
+# what some YAML takes for true and false
+FLAGS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 # a comparison as a text, which compares nothing
 COMPARISON = re.compile(r"\s*([<>])=?\s*(-?\d+(?:\.\d+)?)\s*")
 
 
-def _meant(condition: Condition) -> str:
-    """Return what is written for a comparison, where a condition has one as its value."""
+def _meant(condition: Condition, schema: Any) -> str:
+    """Return what is written for a comparison or a flag, where a condition has it as a text."""
     for value in condition.values or ():
+        is_flag = isinstance(schema, Mapping) and schema.get("type") == "boolean"
+        if is_flag and isinstance(value, str) and (flag := FLAGS.get(value.lower())) is not None:
+            return f"; write {flag}"
         found = COMPARISON.fullmatch(value) if isinstance(value, str) else None
         if found is not None:
             key = "above" if found[1].startswith(">") else "below"
@@ -41,7 +46,11 @@ def require_conditions(
     for name, condition in (pair for conditions in rule.when for pair in conditions.items()):
         if name in known and not can_hold(condition, known[name], definitions):
             text = f"no value of {name!r} meets this condition, so nobody would ever be asked"
-            text += _meant(condition)
+            text += _meant(condition, known[name])
+            raise ToolDefinitionError(text, ("requires_approval", "when", name), "bad-value")
+        if name in known and (dead := dead_values(condition, known[name], definitions)):
+            text = f"{name!r} is never {json.dumps(dead[0], ensure_ascii=False)}"
+            text += f", so nobody would ever be asked about that{_meant(condition, known[name])}"
             raise ToolDefinitionError(text, ("requires_approval", "when", name), "bad-value")
         if name not in known:
             near = nearest(name, known)

@@ -12,6 +12,8 @@ ODD_PLACE = re.compile(
     rf"^ *(?:- +)*(?:(?P<lead>[{ODD}])|-(?P<dash>[{ODD}])"
     rf"|[^\s#:'\"\[{{{ODD}][^#:'\"]*:(?P<behind>[{ODD}]))"
 )
+# as a keyboard for Chinese or Japanese has it
+ODD_COLON = re.compile(r"^ *(?:- +)*[A-Za-z_][\w-]*\uff1a")
 # a key of ours with its value right behind the colon; not the beginning of an address
 NO_SPACE = re.compile(r"^ *(?:- +)*([A-Za-z_][\w-]*):(?=[^\s:/])")
 # an item of a list without a space behind its dash; not a number, and not the mark of a document
@@ -33,6 +35,9 @@ def odd_space(lines: Sequence[str], line: int) -> Found | None:
         if found is not None:
             at = found.start(found.lastgroup or 0)
             return number, at + 1, use_a_space(lines[number - 1][at])
+        if (found := ODD_COLON.match(lines[number - 1])) is not None:
+            text = "U+FF1A (fullwidth colon) is none to YAML: write a colon and a space"
+            return number, found.end(), text
     return None
 
 

@@ -26,6 +26,8 @@ KEY_IN_VALUE = re.compile(r"[^\s,{\[][ \t]+([\w-]+)$")
 PLAIN_VALUE = re.compile(r"\$\{\w+\}[^\s,}\]]*")
 # a text in single quotes that ends too early
 QUOTE_WITHIN = re.compile(r":\s+'[^']*'$")
+# what programs that write texts put in the place of quotes
+QUOTES = re.compile("[\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb]")
 MAX_SHOWN = 60
 # of brackets: what is open where the other one closes
 CLOSES = {"]": "}", "}": "]"}
@@ -44,6 +46,8 @@ REMEDIES = {
 def explain_syntax(error: yaml.MarkedYAMLError, text: str) -> Found:
     """Return where a mistake of a text is, and what is wrong there."""
     lines = text.splitlines()
+    if (found := _find_conflict(lines)) is not None:
+        return found
     if (found := _find_spacing(error, lines)) is not None:
         return found
     mark = error.problem_mark or error.context_mark
@@ -53,6 +57,20 @@ def explain_syntax(error: yaml.MarkedYAMLError, text: str) -> Found:
         mark = error.context_mark or mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     return line, column, _words(error, lines, line, column)
+
+
+def _find_conflict(lines: Sequence[str]) -> Found | None:
+    """Find where a merge of git has left both versions: whatever the parser stops at."""
+    marks: dict[str, list[int]] = {sign: [] for sign in GIT_CONFLICT}
+    for number, written in enumerate(lines, 1):
+        for sign, found in marks.items():
+            if written.startswith(sign):
+                found.append(number)
+    first, last = marks[GIT_CONFLICT[0]], marks[GIT_CONFLICT[-1]]
+    if not (first and last):
+        return None
+    text = "a merge of git has left both versions here: keep what is right, and remove the lines"
+    return first[0], 1, f"{text} that begin with <<<<<<<, ======= and >>>>>>>"
 
 
 def _find_spacing(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> Found | None:
@@ -95,6 +113,8 @@ def _at_mark(
         return "a [ or { that opens above is never closed"
     if not context.startswith("while parsing a flow"):
         return None
+    if (quote := QUOTES.search(written)) is not None:
+        return f'{quote[0]} (U+{ord(quote[0]):04X}) is no quote to YAML: write "'
     if before.endswith("$") and written[column - 1 : column] == "{":
         value = PLAIN_VALUE.match(written, len(before) - 1)
         return f'put quotes around it: "{value[0] if value else "${NAME}"}"'
@@ -118,8 +138,6 @@ def _words(error: yaml.MarkedYAMLError, lines: Sequence[str], line: int, column:
     reason = ": ".join(part for part in (error.context, error.problem) if part)
     written = lines[line - 1] if 0 < line <= len(lines) else ""
     indent = written[: len(written) - len(written.lstrip())]
-    if written.startswith(GIT_CONFLICT):
-        return "a merge conflict of git is left here"
     if "\t" in indent or "'\\t'" in reason:
         return f"{reason}; indent with spaces, not tabs"
     if "unexpected end of stream" in reason and "quoted" in reason:

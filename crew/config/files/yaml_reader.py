@@ -188,7 +188,10 @@ class _Walk:
             raise _too_deep(node.start_mark)
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self._refuse(key_node, "key", "a key must be a text", path)
+                hint = "; put quotes around a text that begins with {{"
+                is_place = isinstance(key_node, yaml.MappingNode)
+                text = f"a key must be a text{hint if is_place else ''}"
+                self._refuse(key_node, "key", text, path)
                 continue
             key = self._without_odd_spaces(key_node)
             if key == "<<" and not key_node.style:

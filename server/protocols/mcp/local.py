@@ -52,8 +52,8 @@ class LocalAccess:
         try:
             settings, label = self._runs.crew.config.settings, "mcp"
             check_length(query, settings)
-            wrong = text_error(query) or ("has no words in it" if is_blank(query) else None)
-            if wrong is not None:
+            blank = "has no words in it" if is_blank(query) else ""
+            if wrong := text_error(query) or blank:
                 raise CallRefused(f"query: {wrong}")
             if conversation_id and self._runs.crew.config.conversations is None:
                 label, conversation_id = label_of(conversation_id), None

@@ -129,6 +129,14 @@ NOBODY: dict[str, tuple[Any, dict[str, Any]]] = {
     "true for a number": (True, {"type": "integer"}),
     "one for a list": (5, {"type": "array", "items": {"type": "integer"}}),
     "in each branch": ("5", {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+    "above the most": ({"above": 1000}, {"type": "integer", "maximum": 1000}),
+    "below the least": ({"below": 1}, {"type": "number", "minimum": 1}),
+    "above all but one": ({"above": 9}, {"type": "integer", "exclusiveMaximum": 10}),
+    "a text too long": ("toolong", {"type": "string", "maxLength": 5}),
+    "one of a list is a text": ([100, "200"], {"type": "integer"}),
+    "one of a list is misspelt": (["alice", "bobb"], {"type": "string", "enum": ["alice", "bob"]}),
+    "one of a list is no whole number": ([5.5, 6], {"type": "integer"}),
+    "one of a list is no flag": ([True, "yes"], {"type": "boolean"}),
     "matches none": ({"matches": "^x"}, {"type": "string", "enum": ["a", "b"]}),
 }
 
@@ -145,6 +153,44 @@ def test_a_condition_that_nothing_meets(tmp_path: Path, name: str):
     (found,) = check(folder).problems
     assert (found.severity, found.code) == ("error", "bad-value")
     assert "nobody would ever be asked" in found.message
+
+
+def test_a_flag_as_it_is_written_elsewhere(tmp_path: Path):
+    folder = with_tool(
+        tmp_path,
+        parameters={"type": "object", "properties": {"dir": {"type": "boolean"}}},
+        requires_approval={"when": {"dir": "yes"}},
+    )
+    (found,) = check(folder).problems
+    assert "write true" in found.message
+
+
+def test_conditions_that_something_meets(tmp_path: Path):
+    """At the ends of what a schema allows."""
+    for condition, schema in (
+        ({"above": 999}, {"type": "integer", "maximum": 1000}),
+        ({"above": 9.5}, {"type": "number", "exclusiveMaximum": 10}),
+        ({"above": 8}, {"type": "integer", "exclusiveMaximum": 10}),
+        ({"above": 8, "below": 10}, {"type": "integer"}),
+        (["abc", "de"], {"type": "string", "maxLength": 3}),
+        ({"above": 100}, {"type": "string"}),
+    ):
+        folder = with_tool(
+            tmp_path,
+            parameters={"type": "object", "properties": {"dir": schema}},
+            requires_approval={"when": {"dir": condition}},
+        )
+        assert not [one for one in check(folder).problems if one.severity == "error"], condition
+
+
+def test_an_approval_with_nothing_behind_it(tmp_path: Path):
+    """As when the line below it was made a comment: it asks nobody, and looks as if it did."""
+    folder = with_tool(tmp_path, requires_approval=True)
+    file = folder / "tools.yaml"
+    file.write_text(file.read_text().replace("requires_approval: true", "requires_approval:"))
+    (found,) = check(folder).problems
+    assert (found.severity, found.code) == ("error", "bad-value")
+    assert "nobody would be asked: write true" in found.message
 
 
 def test_what_was_meant_by_a_comparison(tmp_path: Path):

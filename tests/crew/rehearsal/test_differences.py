@@ -53,6 +53,67 @@ def test_differences_are_in_the_crews_words(
     assert all(one.now.startswith(file) or one.then.startswith(file) for one in found)
 
 
+BOOK = {"kind": "http", "description": "x", "url": "https://a.example/", "method": "POST"}
+CASES = {"kind": "command", "description": "x", "argv": ["true", "{n}"], "requires_approval": {}}
+# by name: a file, a key with what it was and is; ⚠ this way, and not the other
+WIDER: dict[str, tuple[str, str, Any, Any]] = {
+    "addresses of the house": ("tools.yaml", "tools.book.allow_private", False, True),
+    "more of them": (
+        "tools.yaml",
+        "tools.book.allow_private",
+        ["10.1.0.0/16"],
+        ["10.0.0.0/8", "10.1.0.0/16"],
+    ),
+    "where it may be led": ("tools.yaml", "tools.book.redirects", [], ["b.example"]),
+    "what begins with a dash": ("tools.yaml", "tools.cases.dash_arguments", False, True),
+    "higher amounts": (
+        "tools.yaml",
+        "tools.cases.requires_approval.when",
+        {"n": {"above": 100}},
+        {"n": {"above": 1000}},
+    ),
+    "tokens": ("crew.yaml", "budgets.b.tokens", 100, 1000),
+    "what a budget does": ("crew.yaml", "budgets.b.then", "block", "warn"),
+    "how it counts": ("crew.yaml", "budgets.b.reserve", "worst", "likely"),
+    "how long talks are kept": ("crew.yaml", "conversations.keep_days", 3, 300),
+    "what is kept of a person": ("crew.yaml", "memory", {}, {"recall": {}}),
+}
+
+
+@pytest.mark.parametrize("name", WIDER)
+def test_what_lets_a_crew_do_more_is_marked(tmp_path: Path, name: str):
+    file, key, narrow, wide = WIDER[name]
+    for folder, value in (("a", narrow), ("b", wide)):
+        repair_crew(tmp_path / folder)
+        edit(tmp_path / folder, "tools.yaml", {"tools.book": BOOK, "tools.cases": CASES})
+        budget = {"scope": "crew", "per": "day", "tokens": 100, "reserve": "worst"}
+        edit(tmp_path / folder, "crew.yaml", {"budgets": {"b": budget}, "conversations": {}})
+        edit(tmp_path / folder, file, {key: value})
+    then, now = (CrewLoader.of(tmp_path / one).load({}, {}).checked for one in "ab")
+    assert any(one.is_more for one in differences(then, now)), differences(then, now)
+    assert not any(one.is_more for one in differences(now, then)), differences(now, then)
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("tools.yaml", {"tools.book.method": "DELETE"}),
+        ("crew.yaml", {"providers.lab.base_url": "https://evil.example/v1"}),
+        ("crew.yaml", {"budgets": None}),
+    ],
+)
+def test_what_goes_elsewhere_is_marked(tmp_path: Path, file: str, change: dict[str, Any]):
+    for folder in "ab":
+        repair_crew(tmp_path / folder)
+        edit(tmp_path / folder, "tools.yaml", {"tools.book": BOOK})
+        budget = {"b": {"scope": "crew", "per": "day", "tokens": 100}}
+        lab = {"lab": {"base_url": "https://lab.example/v1"}}
+        edit(tmp_path / folder, "crew.yaml", {"budgets": budget, "providers": lab})
+    edit(tmp_path / "b", file, change)
+    then, now = (CrewLoader.of(tmp_path / one).load({}, {}).checked for one in "ab")
+    assert any(one.is_more for one in differences(then, now)), differences(then, now)
+
+
 def test_what_a_tool_reaches_is_named(tmp_path: Path):
     reads = {"kind": "command", "description": "x", "argv": ["cat", "a"], "read": ["/srv"]}
     for name in "ab":

@@ -157,6 +157,36 @@ async def test_output_is_bounded(tmp_path: Path):
     await until_none_is_left()
 
 
+NUMBER = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+IN_CODE = [
+    ["bash", "-c", "echo {x}"],
+    ["sh", "-ec", "ls {x} | head"],
+    ["/usr/bin/env", "bash", "-c", "cat '{x}'"],
+    ["python3", "-I", "-c", "print({x})"],
+    ["perl", "-e", "print '{x}'"],
+]
+NO_CODE = [
+    (["bash", "-c", 'echo "$1"', "_", "{x}"], None),
+    (["bash", "-c", "{x}"], None),
+    (["bash", "-c", "seq {x}"], NUMBER),
+    (["sh", "mine.sh", "-e", "of {x}"], None),
+    (["grep", "-e", "of {x}", "mine.sh"], None),
+]
+
+
+async def test_no_argument_is_code(tmp_path: Path):
+    """A mistake at load, with what to write; a whole item is meant to be code."""
+    (tmp_path / "mine.sh").write_text("echo mine\n")
+    for argv in IN_CODE:
+        with pytest.raises(ToolDefinitionError, match="what a model writes is run") as raised:
+            async with tool_of("command", tmp_path, argv=argv):
+                pass
+        assert raised.value.path == ("argv", len(argv) - 1), argv
+    for argv, parameters in NO_CODE:
+        async with tool_of("command", tmp_path, argv=argv, parameters=parameters):
+            pass
+
+
 async def test_a_program_must_be_there_at_load(tmp_path: Path):
     """And is chosen by nobody but the operator."""
     (tmp_path / "mine.sh").write_text("#!/bin/sh\necho mine\n")

@@ -13,7 +13,7 @@ async def test_no_redirect_is_followed_unless_it_is_listed():
     away = answer("", "302 Found", Location="http://127.0.0.2:1/x")
     result, _ = await called(away)
     assert result.status == "error"
-    assert "redirects to http://127.0.0.2; redirects can allow it" in result.output
+    assert "redirects to http://127.0.0.2; `redirects: [127.0.0.2]` can allow it" in result.output
     for place in (
         "file:///etc/passwd",
         "http://a:b@127.0.0.1/",

@@ -4,12 +4,13 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.config.command import CommandTool
 from tools.errors import ArgumentsError, ToolDefinitionError
-from tools.schemas.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, as_text
+from tools.schemas.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, as_text, names_in
 
 # a program without a / is looked for here
 FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -20,6 +21,12 @@ NO_SHELL = "there is no shell for |, > or &&"
 FOR_A_SHELL = re.compile(r"[;<>|&()`]+")
 # what stands in a YAML list without quotes
 PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+=-][A-Za-z0-9_./+=:@-]*")
+# programs that run code which stands in an argument, and what stands before that
+INTERPRETER = re.compile(
+    r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh|busybox|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node|deno|bun"
+    r"|php[\d.]*|lua[\d.]*|Rscript|pwsh"
+)
+CODE = re.compile(r"-[A-Za-z]*[ceEprP]|--(?:eval|command|print|exec)|-Command|eval")
 # MAX_ARG_STRLEN of Linux, with the NUL behind it
 MAX_ARGUMENT_BYTES = 131_071
 
@@ -68,6 +75,43 @@ def listed_words(command: str) -> str:
 
 def _is_program(path: str) -> bool:
     return Path(path).is_file() and os.access(path, os.X_OK)
+
+
+def require_no_code(argv: Sequence[str], properties: Mapping[str, Any]) -> None:
+    """Check that no argument stands within the code of a shell, or of another interpreter.
+
+    Its text would be a part of that code. One that is the whole code is meant so.
+
+    Args:
+        argv: of an entry.
+        properties: the schema of each argument.
+
+    Raises:
+        ToolDefinitionError: one does, and may be any text.
+    """
+    for place, program in _code_in(argv):
+        if PLACE.fullmatch(argv[place]):
+            continue
+        for name in names_in(argv[place]):
+            schema = properties.get(name, {})
+            if "enum" in schema or schema.get("type") in ("integer", "number", "boolean"):
+                continue
+            text = f"{{{name}}} stands in code for {program}, so that what a model writes is run"
+            how = f'["bash", "-c", \'echo "$1"\', "_", "{{{name}}}"]'
+            text = f"{text}; give it as an argument of its own, as {how}, or write a script"
+            raise ToolDefinitionError(text, ("argv", place), "bad-value")
+
+
+def _code_in(argv: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the place of each item that is code, and the program that runs it."""
+    program = ""
+    for place, word in enumerate(argv):
+        if program and CODE.fullmatch(argv[place - 1]):
+            yield place, program
+        if not word.startswith("-") and word != "eval":
+            # its options stand directly behind a program
+            name = word.rpartition("/")[2]
+            program = name if INTERPRETER.fullmatch(name) else ""
 
 
 def fill_argv(config: CommandTool, program: str, arguments: Arguments) -> list[str]:

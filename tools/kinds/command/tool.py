@@ -13,7 +13,7 @@ from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, ToolDefinitionError
 from tools.handlers.output import HeadAndTail
-from tools.kinds.command.arguments import fill_argv, fill_stdin, find_program
+from tools.kinds.command.arguments import fill_argv, fill_stdin, find_program, require_no_code
 from tools.kinds.command.marks import VARIABLE, Marks
 from tools.kinds.command.process import ProgramLimits, Running, Start
 from tools.kinds.command.refusals import refusals
@@ -57,6 +57,7 @@ def command_tool(name: str, config: CommandTool, folder: Path, marks: Marks) -> 
     require_places(places, [], schema.parameters)
     within = [one for one in config.argv[1:] if PLACE.fullmatch(one) is None]
     require_scalars(names_in(within, config.stdin), schema.parameters, "a text")
+    require_no_code(config.argv, schema.parameters["properties"])
     call = _CommandCall(config, program, folder, sandbox, marks)
     call.require_cwd()
     return Tool(

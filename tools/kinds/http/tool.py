@@ -137,8 +137,8 @@ class _HttpCall:
         except ValueError:
             raise PermanentError(f"{self.plan.origin} redirects to what is no URL") from None
         if url.scheme not in ("http", "https") or host not in self.entry.redirects:
-            text = f"{self.plan.origin} redirects to {url.scheme}://{host}; redirects can allow it"
-            raise PermanentError(text)
+            text = f"{self.plan.origin} redirects to {url.scheme}://{host}"
+            raise PermanentError(f"{text}; `redirects: [{host}]` can allow it")
         if "@" in url.netloc:
             raise PermanentError(f"{self.plan.origin} redirects to a URL with a user")
         headers, method, body = request.headers, request.method, request.body

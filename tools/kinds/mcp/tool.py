@@ -17,10 +17,13 @@ from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.servers import Lease, Servers
 from tools.schemas.conditions import require_conditions
 from tools.schemas.schema import JsonSchema
+from tools.text.suggest import nearest
 from tools.text.texts import map_texts, without_surrogates
 
 # of a server in a message
 MAX_NAMED = 12
+# of patterns of names
+GLOB = frozenset("*?[")
 NO_SETTINGS = McpToolConfig()
 
 
@@ -76,10 +79,13 @@ def mcp_tools(
     wanted = chosen(definitions, config.allow, config.deny)
     known = [one.name for one in wanted]
     for name in config.tools:
-        if name not in known:
-            others = ", ".join(known[:MAX_NAMED]) or "none"
-            text = f"the server has no tool {name!r}; it has {others}"
-            raise ToolDefinitionError(text, ("tools", name), "bad-value")
+        _require_tool(name, known, ("tools", name))
+    every = [one.name for one in definitions]
+    for key, names in (("allow", config.allow), ("deny", config.deny)):
+        for place, name in enumerate(names):
+            # a pattern may be about tools to come
+            if not GLOB.intersection(name):
+                _require_tool(name, every, (key, place))
     prefix = config.prefix_of(plan.name)
     reach = _reach(plan, is_locked=is_locked)
     made: dict[str, Tool] = {}
@@ -90,6 +96,16 @@ def mcp_tools(
             raise ToolDefinitionError(text, "kind", "tool-twice")
         made[name] = _tool(name, definition, config, servers, lease, reach)
     return list(made.values())
+
+
+def _require_tool(name: str, known: Sequence[str], path: tuple[str | int, ...]) -> None:
+    """Raise ToolDefinitionError unless a server has a tool that its entry names."""
+    if name in known:
+        return
+    near = nearest(name, known)
+    others = ", ".join(known[:MAX_NAMED]) or "none"
+    hint = f"did you mean {near!r}? it has {others}" if near else f"it has {others}"
+    raise ToolDefinitionError(f"the server has no tool {name!r}; {hint}", path, "bad-value")
 
 
 def _tool(
