@@ -202,7 +202,6 @@ LISTS: list[tuple[str, dict[str, Any], Any]] = [
     ("[{**TOOL, 'inputSchema': {'type': 'object', 'properties': {'a': {'type': 'nothing'}}}}]", {}, "bad-value"),
     ("[{**TOOL, 'inputSchema': {'type': 'object', 'properties': {'a': {'$ref': '#/$defs/none'}}}}]", {}, "bad-value"),
     ("[TOOL]", {"tools": {"other": {"effect": "read"}}}, "bad-value"),
-    ("[TOOL]", {"deny": ["tt", "x*"]}, "bad-value"),
     ("[TOOL]", {"cwd": "nowhere"}, "bad-value"),
     ("[TOOL]", {"tools": {"t": {"requires_approval": {"when": {"x": 1}}}}}, "bad-value"),
     ("[TOOL]", {"command": "no-such-program"}, "unknown-program"),
