@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tools.abandoned import abandon
 from tools.calls import (
     MAX_OUTPUT_BYTES,
     SHOWN_CHARS,
@@ -34,8 +35,6 @@ from tools.text.suggest import near_or_all
 
 log = logging.getLogger(__name__)
 
-# Handlers that still run after their deadline; the event loop keeps only weak references to them.
-_abandoned: set["asyncio.Task[str]"] = set()
 NO_ORIGIN = CallOrigin()
 NO_REPLIES: Mapping[str, FormReply] = {}
 
@@ -317,9 +316,7 @@ class _Call:
             for code, text in context.take_warnings():
                 await self.emit(CallWarned(code, text))
             if not task.done():
-                task.cancel()
-                _abandoned.add(task)
-                task.add_done_callback(_forget)
+                abandon(task)
         return task.result()
 
 
@@ -336,10 +333,3 @@ async def _call_handler(tool: Tool, arguments: dict[str, object], context: ToolC
     except BaseException as error:
         # SystemExit and KeyboardInterrupt of a handler must not end the event loop
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
-
-
-def _forget(task: "asyncio.Task[str]") -> None:
-    _abandoned.discard(task)
-    if not task.cancelled():
-        # marks a late error as retrieved; its call has its result already
-        task.exception()

@@ -23,6 +23,7 @@ from server.cli.served.options import GivenFolder, Profile, Server, chosen_targe
 from server.cli.starting.api_file import ApiFile
 from server.cli.starting.lock import write_lock
 from server.http.endpoints.description import describe_tool, tools_of
+from tools.abandoned import leave_abandoned
 from tools.calls import CallEvent, CallProgressed, QuestionRaised, ToolCall, ToolResult
 from tools.context import CallOrigin
 from tools.definition import Tool
@@ -219,6 +220,7 @@ async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult
         results = await executor.run(calls, {tool.name: tool}, _show_progress, caller)
     finally:
         await crew.aclose()
+        await leave_abandoned()
     if not results:
         fail("not called: the tool asks a person first, which only a run can")
     return replace(results[0], output=crew.secrets.mask_cut(results[0].output))
