@@ -14,6 +14,7 @@ from crew.crew import Crew
 from crew.journal.records.revisions import RELOADED, Load, Loading
 from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
+from tools.abandoned import leave_abandoned
 from tools.clock import rfc3339
 
 
@@ -131,8 +132,9 @@ class Revisions:
             self._close_if_unused(crew)
 
     async def aclose(self) -> None:
-        """Close the current crew, and wait for those that are being closed."""
+        """Close the current crew, and wait for those that are being closed, and for their tools."""
         await asyncio.gather(self.current.aclose(), *self._closing)
+        await leave_abandoned()
 
     def _close_if_unused(self, crew: Crew) -> None:
         if crew is not self.current and crew not in self._users:

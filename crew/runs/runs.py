@@ -34,7 +34,6 @@ from crew.runs.run import Run
 from crew.runs.starter import RunStarter
 from crew.runs.streams.live import LiveRuns
 from crew.runs.streams.reader import RunReader
-from tools.abandoned import leave_abandoned
 
 
 class Runs:
@@ -96,7 +95,6 @@ class Runs:
         # the last is closed first, and each also where another one fails
         with anyio.CancelScope(shield=True):
             async with AsyncExitStack() as closing:
-                closing.push_async_callback(leave_abandoned)
                 if self.queue is not None:
                     closing.push_async_exit(self.queue)
                 for part in (self.store, self.revisions, self._factory.outlets.tracing):

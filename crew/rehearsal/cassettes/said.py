@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from agents.errors import RETRYABLE
@@ -31,11 +32,13 @@ def said_in(cassette: Cassette, *, exact: bool) -> dict[str, Any]:
     """
     found: dict[str, Any] = {"at": cassette.header.at}
     says: dict[str, list[Any]] = defaultdict(list)
-    returned: dict[str, list[ReturnedLine]] = defaultdict(list)
+    # by tool, with the place of the call: they are used in the order in which calls begin
+    returned: dict[str, list[tuple[int, ReturnedLine]]] = defaultdict(list)
+    places: dict[tuple[str, str], int] = {}
     arguments: dict[tuple[str, str], dict[str, Any]] = {}
     answers: list[Any] = []
     faults: list[dict[str, Any]] = []
-    for line in cassette.lines:
+    for place, line in enumerate(cassette.lines):
         match line:
             case SegmentLine(query=query, killed=killed):
                 if query is not None:
@@ -50,19 +53,19 @@ def said_in(cassette: Cassette, *, exact: bool) -> dict[str, Any]:
             case FailedLine():
                 says[line.agent].append(_failure(line, exact=exact))
             case ReturnedLine(by="tool", tool=tool):
-                returned[tool].append(line)
+                returned[tool].append((places.get((line.agent, line.id), place), line))
             case PersonLine():
                 answers += _persons(line, exact=exact)
             case other:
                 if other.type == "called":
                     arguments[other.agent, other.id] = other.arguments
+                    places[other.agent, other.id] = place
     found["says"] = dict(says)
-    found["returns"] = {
-        tool: _results(
-            lines, [arguments.get((one.agent, one.id), {}) for one in lines], exact=exact
-        )
-        for tool, lines in returned.items()
-    }
+    found["returns"] = {}
+    for tool, placed in returned.items():
+        lines = [line for _, line in sorted(placed, key=itemgetter(0))]
+        given = [arguments.get((one.agent, one.id), {}) for one in lines]
+        found["returns"][tool] = _results(lines, given, exact=exact)
     for fault in faults:
         # it was called, and what it has returned is not known
         found["returns"].setdefault(fault["tool"], UNKNOWN)

@@ -241,6 +241,21 @@ class Expect(Shape):
     judge: list[Judge] = []
     """What models say of the answer; looked at by `crew test --model` alone."""
 
+    @model_validator(mode="after")
+    def _require_words(self) -> Self:
+        if "calls" in self.model_fields_set and not self.calls:
+            text = "calls has nothing in it; for no calls write `at_most: {tool_calls: 0}`"
+            raise between_keys(text, "calls")
+        for name in ("never", "output", "asked", "events", "notices"):
+            if name in self.model_fields_set and not getattr(self, name):
+                raise between_keys(f"{name} has nothing in it, so it cannot fail", name)
+        if self.path and all(one.name in ANY for one in self.path):
+            raise between_keys("any path fits this one, so it cannot fail", "path")
+        for name, asked in self.asked.items():
+            if not asked.model_fields_set:
+                raise between_keys(f"asked says nothing of {name}, so it cannot fail", "asked")
+        return self
+
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing that could fail."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from crew.rehearsal.keys.durations import Duration
-from tools.schemas.yaml_shape import JsonObject, Shape, between_keys
+from tools.schemas.yaml_shape import JsonObject, Shape, between_keys, resolve
 
 # what a person can do; one of them
 DEEDS = ("say", "approve", "deny", "edit", "done", "skip", "retry", "form", "unanswered")
@@ -22,7 +22,7 @@ class Person(Shape):
     """Words."""
     approve: bool = False
     """The call is made, or the plan begins."""
-    deny: bool | str = False
+    deny: Annotated[bool | str, BeforeValidator(resolve)] = False
     """The call is not made; a text is the reason."""
     edit: JsonObject | None = None
     """The call is made with these arguments instead."""

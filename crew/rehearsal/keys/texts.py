@@ -1,11 +1,11 @@
 """What a text must be."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from tools.schemas.patterns import Pattern
-from tools.schemas.yaml_shape import Shape, resolve
+from tools.schemas.yaml_shape import Shape, between_keys, resolve
 
 
 def _as_check(value: Any) -> Any:
@@ -48,6 +48,15 @@ class TextCheck(Shape):
     """It has so many characters at least."""
     max_chars: Annotated[int, Field(ge=0)] | None = None
     """It has so many characters at most."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not any((*self.contains, *self.lacks)) and not (
+            self.model_fields_set - {"contains", "lacks"}
+        ):
+            text = "this says nothing that a text could fail; for an empty text write {is: ''}"
+            raise between_keys(text)
+        return self
 
 
 CheckedText = Annotated[

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from crew.rehearsal.files.bound import Case, read_rehearsals
@@ -149,7 +149,25 @@ def written(folder: Path, **case: Any) -> Case:
     return found.cases[0]
 
 
+# a member that calls first is answered last
+SLOW_FIRST: dict[str, Any] = {
+    "name": "any",
+    "query": "it is broken",
+    "says": {
+        "desk": ["[ALL]"],
+        "fixer": ["It is mended."],
+        "one": [{"calls": LOOKS[:1]}],
+        "two": [{"calls": LOOKS[:1]}],
+    },
+    "returns": {"look": [{"output": {"seen": [1, 2]}, "seconds": 2}], "restart": ["seen"]},
+    "answers": [],
+    "faults": [],
+    "expect": {"at_most": {"rounds": 99}},
+}
+
+
 @given(case=cases())
+@example(case=SLOW_FIRST)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_run_is_replayed_and_kept_as_it_was(folder: Path, case: dict[str, Any]):
     loaded = CrewLoader.of(folder).load({}, {})

@@ -39,6 +39,14 @@ def invariant(text: str) -> str:
         (one("    expect: {}\n"), [(4, "no-expectation", None)]),
         (one("    expect: { path: , end: }\n"), [(4, "no-expectation", None)]),
         (one(""), [(2, "no-expectation", None)]),
+        *(
+            (one(f"    expect: {{ end: signal, {empty} }}\n"), [(4, "bad-value", None)])
+            for empty in (
+                *("calls: []", "never: []", "asked: {}", "asked: { desk: {} }", "path: [\u2026]"),
+                *("answer: ''", "answer: { lacks: [] }", "events: []", "output: {}"),
+            )
+        ),
+        (one("    answers: [{ deny: false }]\n" + EXPECT), [(4, "bad-value", None)]),
         (one("    says: { dsek: [x] }\n" + EXPECT), [(4, "unknown-agent", "desk")]),
         (one("    says: { helper-titel: [x] }\n" + EXPECT), [(4, "unknown-agent", "helper-title")]),
         (one("    returns: { restat: x }\n" + EXPECT), [(4, "unknown-tool", "restart")]),
