@@ -4,7 +4,7 @@ Modules, in reading order: `calls` (the nouns), `context` (what a handler knows 
 `definition` (a tool and its decorator), `approval` (when a person decides first), `handlers` (what
 a tool does), `schemas` (arguments and entries, described), `executor` (a sequence of calls),
 `limits` (what bounds a call), `dry` (tools that are shown, and not called), `search` (tools by what
-they are for), `abandoned` (handlers that nobody waits for), `toolbox` (a crew's tools by name),
+they are for), `abandoned` (handlers that do not end in time), `toolbox` (a crew's tools by name),
 `kinds` (what runs the tools of tools.yaml),
 `builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `confinement` (what a
 process gives up), `clock` (time, handed in), `virtual_clock` (days in milliseconds), `text` (texts,

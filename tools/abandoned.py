@@ -10,7 +10,7 @@ END_SECONDS = 2.0
 
 
 def abandon(task: "asyncio.Task[Any]") -> None:
-    """Cancel a handler for which nobody waits any more."""
+    """Cancel a handler, and wait for it no more."""
     task.cancel()
     _abandoned.add(task)
     task.add_done_callback(_forget)
