@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crew.assembly.checked import Checked
+from crew.config.files.programs import program_digests
 from crew.rehearsal.differences.flat import Leaf, leaves_of
 from crew.rehearsal.differences.permissions import is_more, reaches_further
 from crew.rehearsal.differences.words import change_text
@@ -43,7 +44,22 @@ class Difference:
 
 def differences(then: Checked, now: Checked) -> list[Difference]:
     """Return what differs between two crews without errors."""
-    return [*_values(leaves_of(then), leaves_of(now)), *_reach(then, now)]
+    values = _values(leaves_of(then), leaves_of(now))
+    return [*values, *_reach(then, now), *_programs(then, now)]
+
+
+def _programs(then: Checked, now: Checked) -> Iterator[Difference]:
+    """Yield the Python files and pins that differ: by their digests, their lines say nothing."""
+    sources = then.files.sources, now.files.sources
+    if sources[0].folder == sources[1].folder:
+        return
+    before, after = map(program_digests, sources)
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            old, new = name if name in before else "", name if name in after else ""
+            how = "differs" if old and new else "is new"
+            how = how if new else "is gone"
+            yield Difference(f"{name} {how}", old, new)
 
 
 def _values(

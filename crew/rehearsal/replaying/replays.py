@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crew.config.costs.budgets import budgets_of
 from crew.config.costs.prices import prices_by_agent
 from crew.config.errors import ConfigurationError
+from crew.config.files.programs import program_digests
 from crew.config.files.sources import Sources
 from crew.config.problems import has_failed
 from crew.errors import CrewError
@@ -28,6 +29,8 @@ from crew.rehearsal.replaying.wording import find_request, word_difference
 log = logging.getLogger(__name__)
 # files of earlier versions that are ready to be played
 MAX_REVISIONS = 8
+# of the store, the newest
+MAX_LOADS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,13 @@ class ReplayResult:
     # the steps of both, in words; of the replay as far as it came
     steps_then: Sequence[str] = ()
     steps_now: Sequence[str] = ()
+    # Python files and pins that are others than the run had; its calls have the results of then
+    programs: Sequence[str] = ()
 
     def in_short(self) -> "ReplayResult":
         """Return it without what only a look at this run needs."""
         row = replace(self.row, query="", answer=None)
-        return ReplayResult(row, self.compared)
+        return ReplayResult(row, self.compared, programs=self.programs)
 
 
 class Replays:
@@ -74,6 +79,9 @@ class Replays:
         self._real = _load(sources, RealModels()) if options.real is not None else None
         # by revision; None: it makes no crew here any more
         self._revisions: dict[str, LoadedCrew | None] = {}
+        self._programs = program_digests(sources)
+        # by revision: what its runs had; None: not read yet
+        self._had: Mapping[str, Mapping[str, str]] | None = None
 
     async def play(self, rows: Sequence[RunRow]) -> AsyncIterator[ReplayResult]:
         """Play runs, and yield what becomes of each, in their order."""
@@ -83,13 +91,22 @@ class Replays:
     async def replay(self, row: RunRow) -> ReplayResult:
         """Play one run; a mistake of the runtime is that of this run alone."""
         try:
-            return await self._compared(row)
+            found = await self._compared(row)
+            return replace(found, programs=await self._changed_programs(row.revision))
         except StoreError:
             raise
         except Exception as error:
             log.debug("replay of run %s", row.run_id, exc_info=error)
             why = f"the runtime made a mistake: {type(error).__name__}: {error}"
             return ReplayResult(row, Compared("not reproduced", why=why))
+
+    async def _changed_programs(self, revision: str) -> list[str]:
+        if self._had is None:
+            loads = await self.store.revisions.loads(MAX_LOADS)
+            # the newest come first
+            self._had = {one.revision: one.programs for one in reversed(loads)}
+        had, now = self._had.get(revision, {}), self._programs
+        return [name for name in sorted(had) if had[name] != now.get(name)]
 
     async def _compared(self, row: RunRow) -> ReplayResult:
         try:

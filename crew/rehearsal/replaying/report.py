@@ -97,6 +97,8 @@ def replay_document(result: ReplayResult) -> dict[str, Any]:
         given = found.answered
         document["answered"] = {"plays": given.plays, "agree": given.agree}
         document["answered"] |= {"judged": given.judged} if given.judged else {}
+    if result.programs:
+        document["programs"] = list(result.programs)
     return {**document, **({"why": found.why} if found.why else {})}
 
 

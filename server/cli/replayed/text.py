@@ -19,6 +19,7 @@ def report_lines(results: Sequence[ReplayResult]) -> Iterator[str]:
     for one in results:
         if one.compared.why:
             yield f"      {one.row.run_id[:12]}  {one.compared.verdict}: {one.compared.why}"
+    yield from _program_lines(list(dict.fromkeys(name for one in results for name in one.programs)))
 
 
 def result_lines(result: ReplayResult) -> Iterator[str]:
@@ -43,6 +44,13 @@ def result_lines(result: ReplayResult) -> Iterator[str]:
         yield from (f"    {line}" for line in result.difference)
     if found.why:
         yield f"  {found.why}"
+    yield from _program_lines(result.programs)
+
+
+def _program_lines(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        have = "have" if len(names) > 1 else "has"
+        yield f"  {', '.join(names)} {have} changed; calls of tools have the results of then"
 
 
 def difference_lines(found: Sequence[Difference]) -> Iterator[str]:

@@ -130,6 +130,17 @@ def test_what_a_tool_reaches_is_named(tmp_path: Path):
     assert any(text.startswith("tool cat: hosts ") for text in texts)
 
 
+def test_a_changed_program_is_named(tmp_path: Path):
+    """By its digest: a tool of Python may do anything else."""
+    for name in "ab":
+        repair_crew(tmp_path / name)
+    program = next((tmp_path / "b").glob("*.py"))
+    program.write_text(program.read_text() + "\n# another one\n")
+    then, now = (CrewLoader.of(tmp_path / name).load({}, {}).checked for name in "ab")
+    (found,) = differences(then, now)
+    assert (found.text, found.then, found.now) == (f"{program.name} differs", *[program.name] * 2)
+
+
 def test_comments_and_forms_are_no_difference(tmp_path: Path):
     for name in "ab":
         repair_crew(tmp_path / name)

@@ -13,7 +13,7 @@ from crew.config.files.sources import read_sources
 from crew.rehearsal.playing.player import play_case
 from crew.rehearsal.playing.suite import Suite
 from crew.rehearsal.replaying.comparison import Compared
-from crew.rehearsal.replaying.options import AS_RECORDED, ReplayOptions
+from crew.rehearsal.replaying.options import ReplayOptions
 from crew.rehearsal.replaying.recording import NotKept, read_recording
 from crew.rehearsal.replaying.replays import ReplayResult, Replays
 from crew.rehearsal.replaying.report import grouped, headline, share_of_others
@@ -89,9 +89,8 @@ def test_each_rehearsal_replays_as_it_was(tmp_path: Path, name: str):
         loaded = suite.crew_of(case)
         played = play_case(case, loaded)
         for turn in played.turns:
-            replays = Replays.__new__(Replays)
-            replays.store, replays.options, replays._real = played.store, AS_RECORDED, None
-            replays.folder, replays.loaded, replays._revisions = suite.folder, loaded, {}
+            replays = Replays(played.store, suite.folder, read_sources(suite.folder))
+            replays.loaded = loaded
             result = asyncio.run(replays.replay(turn.row))
             if "list of documents" not in result.compared.why:
                 assert result.compared == Compared("same"), (case.id, result.compared)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.crew.rehearsal.test_replays import edit
-from tests.support.crews import copy_example
+from tests.support.crews import copy_example, write_crew
 from tests.support.forked import crew
 
 
@@ -27,6 +27,23 @@ def folder(tmp_path: Path) -> Path:
         assert crew("run", folder, query).returncode == 3
         assert crew("run", folder, "--answer", "last", "--decision", "approve").returncode == 0
     return folder
+
+
+def test_a_tool_that_has_changed_is_named(tmp_path: Path):
+    """Its calls are not made again: the replay says nothing of what it does now."""
+    pay = {"kind": "python", "function": "own.py:pay"}
+    rules = [{"after": "pay", "say": "{{result.pay}}"}, {"say": "", "calls": ["pay"]}]
+    folder = write_crew(
+        tmp_path, {"a": {"tools": ["pay"], "is_terminal": True}}, rules, {"pay": pay}
+    )
+    program = folder / "own.py"
+    program.write_text('def pay() -> str:\n    """Pay."""\n    return "paid"\n')
+    assert crew("run", folder, "go").returncode == 0
+    assert "own.py" not in crew("replay", folder, "last").stdout
+    program.write_text(program.read_text().replace("paid", "sent"))
+    assert "  own.py has changed; calls of tools have" in crew("replay", folder, "last").stdout
+    (found, _) = crew("replay", folder, "--all", "--json").stdout.splitlines()
+    assert (json.loads(found)["verdict"], json.loads(found)["programs"]) == ("same", ["own.py"])
 
 
 def test_runs_are_replayed_on_other_files(folder: Path):
