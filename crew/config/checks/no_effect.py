@@ -12,7 +12,14 @@ from crew.config.crew_files import CrewFiles
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import Models, choose, client_models_of, models_of, primary_of
+from crew.config.keys.models import (
+    Models,
+    backup_of,
+    choose,
+    client_models_of,
+    models_of,
+    primary_of,
+)
 from crew.config.memory import embeddings_of
 from crew.config.problems import Problem
 from tools.config import CommonTool, McpServer, PythonTool, ToolConfig
@@ -98,6 +105,9 @@ def _models(agent: AgentConfig, document: Document, crew: CrewConfig) -> Iterato
         if model.config.provider == "scripted" and model.config.provider_url is not None:
             why = "the scripted provider has no address"
             yield _no_effect(document, (*model.path, "provider_url"), why)
+    backup = backup_of(agent, crew.models)
+    if backup is not None and backup.config == primary_of(agent, crew.models).config:
+        yield _no_effect(document, ("backup",), "it is the agent's own model")
 
 
 def _costs(agent: AgentConfig, models: Models, document: Document) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """The signals of each agent, compared with each other, and the members of each group."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -10,6 +11,9 @@ from crew.config.keys.crew_file import CrewConfig
 from crew.config.problems import Problem
 from crew.routing.rules import MAX_COMPARED
 from crew.routing.signals import Signal
+
+# without a width; one of these joins emoji (U+200D), and is a part of them
+UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
 
 def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -26,6 +30,11 @@ def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             if not any(unicodedata.category(one)[0] in "LNS" for one in signal.normal):
                 text = f"{signal.text!r} needs a letter or a digit, or any text may have it"
                 yield document.problem(path, "empty-signal", text)
+                continue
+            if (unseen := UNSEEN.search(signal.text)) is not None:
+                name = unicodedata.name(unseen[0], "").lower()
+                text = f"the signal has U+{ord(unseen[0]):04X} ({name}) in it, which is not seen"
+                yield document.problem(path, "bad-value", f"{text}; remove it")
                 continue
             known, same = first.setdefault(signal.normal, (place, signal))
             if known != place:

@@ -1,4 +1,4 @@
-"""Addresses that lead elsewhere than they look: empty ones, and hosts that no redirect can have."""
+"""What leads elsewhere than it looks: empty addresses, hosts of redirects, backups, signals."""
 
 from pathlib import Path
 
@@ -32,3 +32,28 @@ def test_a_redirect_names_a_host(tmp_path: Path, host: str):
     (found,) = check(folder).problems
     assert (found.file, found.severity) == ("tools.yaml", "error")
     assert "write the name alone" in found.message
+
+
+def test_a_backup_that_is_no_other_model(tmp_path: Path):
+    agent = {"is_terminal": True, "provider": "lab", "model": "m"}
+    providers = {"lab": {"base_url": "http://127.0.0.1:9/v1"}}
+    backup = {"provider": "lab", "model": "m"}
+    folder = write_crew(tmp_path, {"a": {**agent, "backup": backup}}, providers=providers)
+    (found,) = check(folder).problems
+    assert (found.code, found.file) == ("ignored-key", "agents/a.yaml")
+    assert "backup has no effect: it is the agent's own model" in found.message
+    write_crew(tmp_path, {"a": {**agent, "backup": {**backup, "model": "n"}}}, providers=providers)
+    assert check(folder).problems == ()
+
+
+def test_a_signal_with_what_is_not_seen(tmp_path: Path):
+    """Copied with a word: no agent would write it, and the way would never be taken."""
+    signals = {
+        "a": [{"signal": "[EN\u200bG]", "target": "b"}, {"signal": "[👩\u200d🔧]", "target": "b"}]
+    }
+    folder = write_crew(
+        tmp_path, {"a": {}, "b": {"is_terminal": True}}, routing={"signals": signals}
+    )
+    found = [one for one in check(folder).problems if one.severity == "error"]
+    assert [(one.file, one.code) for one in found] == [("crew.yaml", "bad-value")]
+    assert "U+200B (zero width space)" in found[0].message
