@@ -13,7 +13,7 @@ MUTANTS = (
     own(
         "a value of `when` that no argument has",
         "tools/approval.py",
-        'if _is_possible(one, schema.get("type"))',
+        "if _is_possible(one, schema)",
         "if True",
         "crew/config/test_without_effect.py",
     ),
