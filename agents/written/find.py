@@ -47,7 +47,8 @@ NAMED = re.compile(
     re.DOTALL,
 )
 PARAMETER = re.compile(
-    r"<(?:steptml:)?parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?(?:\s+\w+=[\"'][^\"'>]*[\"'])*\s*>(.*?)"
+    r"<(?:steptml:)?parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?"
+    r"(?:\s+\w+=[\"'][^\"'>]*[\"'])*\s*>(.*?)"
     r"(?:</(?:steptml:)?parameter>|(?=<(?:steptml:)?parameter[=\s])|\Z)",
     re.DOTALL,
 )

@@ -23,8 +23,8 @@ FOR_A_SHELL = re.compile(r"[;<>|&()`]+")
 PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+=-][A-Za-z0-9_./+=:@-]*")
 # programs that run code which stands in an argument, and what stands before that
 INTERPRETER = re.compile(
-    r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh|busybox|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node|deno|bun"
-    r"|php[\d.]*|lua[\d.]*|Rscript|pwsh"
+    r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh|busybox|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node"
+    r"|deno|bun|php[\d.]*|lua[\d.]*|Rscript|pwsh"
 )
 CODE = re.compile(r"-[A-Za-z]*[ceEprP]|--(?:eval|command|print|exec)|-Command|eval")
 # MAX_ARG_STRLEN of Linux, with the NUL behind it

@@ -83,8 +83,9 @@ def mcp_tools(
     every = [one.name for one in definitions]
     for key, names in (("allow", config.allow), ("deny", config.deny)):
         for place, name in enumerate(names):
-            # a pattern may be about tools to come
-            if not GLOB.intersection(name):
+            # a pattern may be about tools to come, and any other name about one that is gone
+            is_meant = nearest(name, every) is not None or (every and not wanted)
+            if is_meant and not GLOB.intersection(name):
                 _require_tool(name, every, (key, place))
     prefix = config.prefix_of(plan.name)
     reach = _reach(plan, is_locked=is_locked)
