@@ -150,7 +150,7 @@ def dead_values(condition: Condition, schema: Any, definitions: Mapping[str, Any
 
     See `can_hold` for what is given.
     """
-    given = condition.values or condition.other_than or ()
+    given = condition.values or ()
     alone = (Condition(values=(one,)) for one in given)
     return [
         one

@@ -23,7 +23,6 @@ KNOWN_CALL_KEYS = frozenset(
 )
 FENCE = re.compile(r"\s*```\w*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 # a template's mark that has slipped in behind the arguments
-TOO_MANY = re.compile(r"(.*\})\s*\}\s*", re.DOTALL)
 SLIPPED = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|</tool_call>)\s*\Z")
 
 
@@ -110,8 +109,9 @@ class PartialCalls:
         if call.arguments.strip() == "{}" and text.lstrip().startswith("{"):
             # an empty object, sent before the real one
             call.arguments = ""
-        call.grows = call.grows and text.startswith(call.last)
-        call.last = text or call.last
+        if text:
+            call.grows = call.grows and text.startswith(call.last)
+            call.last = text
         call.arguments += text
         for key, value in piece.items():
             if key not in KNOWN_CALL_KEYS:
@@ -237,7 +237,7 @@ def _nearly(text: str, error: ValueError) -> Any:
         return ARGUMENTS.decode(fenced[1])
     if (several := _several(text)) is not None:
         return several
-    cut = SLIPPED.sub("", text) if (more := TOO_MANY.fullmatch(text)) is None else more[1]
+    cut = SLIPPED.sub("", text)
     if cut != text:
         return ARGUMENTS.decode(cut)
     if not isinstance(error, json.JSONDecodeError):
@@ -249,7 +249,7 @@ def _nearly(text: str, error: ValueError) -> Any:
         found = reader.object() if stripped.startswith("{") else None
     except UnreadableCall:
         found = None
-    if found is None or stripped[reader.at :].strip():
+    if found is None or stripped[reader.at :].strip("} \t\r\n"):
         raise error
     return found
 

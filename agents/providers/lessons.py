@@ -56,18 +56,20 @@ MAX_KEYS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # Groq "must be less than or equal to `8192`, the maximum value", DeepSeek "range of max_tokens is",
 # Anthropic "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens"
 MOST_TOKENS = re.compile(
-    r"max_\w*tokens is too large: [\d,]+\. This model supports at most (?P<a>\d[\d,]*) completion"
-    r"|max_\w*tokens[`'\"]? must be less than or equal to [`'\"]?(?P<b>\d[\d,]*)[`'\"]?, the max"
+    r"max_\w{0,20}tokens is too large: [\d,]+\. This model supports at most (?P<a>\d[\d,]*) "
+    r"completion"
+    r"|max_\w{0,20}tokens[`'\"]? must be less than or equal to [`'\"]?(?P<b>\d[\d,]*)"
+    r"[`'\"]?, the max"
     r"|range of max_tokens (?:is|should be) \[1, ?(?P<c>\d[\d,]*)\]"
     r"|max_tokens: \d+ > (?P<d>\d[\d,]*), which is the maximum"
     r"|max_tokens specified in the request is not valid: integer above maximum value, expected a "
     r"value <= (?P<e>\d[\d,]*)"
     # Bedrock, Vertex, and servers that check with pydantic or zod
     r"|maximum tokens you requested exceeds the model limit of (?P<f>\d[\d,]*)"
-    r"|max_?\w*tokens\b.{0,40}supported range is from 1 \(inclusive\) to (?P<below>\d[\d,]*) "
-    r"\(exclusive\)"
-    r"|max_\w*tokens[`'\"]? must be less than or equal to (?P<g>\d[\d,]*),? (?:but )?"
-    r"(?:received|got)",
+    r"|max(?:output|_output_|_)?tokens\b.{0,40}supported range is from 1 \(inclusive\) "
+    r"to (?P<below>\d[\d,]*) \(exclusive\)"
+    r"|max_(?:completion_|output_|new_)?tokens[`'\"]? must be less than or equal to "
+    r"(?P<g>\d[\d,]*),? (?:but )?(?:received|got)",
     re.IGNORECASE,
 )
 # what is less is about something else

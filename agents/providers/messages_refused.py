@@ -57,11 +57,8 @@ CALL_ID = re.compile(
 # the layer before Gemini names its own `function_response.name`, pydantic the place of the message
 NAME_OF_RESULT = re.compile(
     r"function_?response\W{1,2}name\b"
-    r"|messages?\W{1,2}\d+\W{1,2}(?:tool\w*\W{1,2})?name\b\W{1,3}(?:field |is )?"
-    r"(?:required|missing)"
-    r"|tool (?:messages?|results?|responses?)\b[^\n]{0,40}\bname[`'\"]?\b[^\n]{0,30}"
-    r"(?:required|missing|empty)|(?:missing|requires?)\b[^\n]{0,30}\bname\b[^\n]{0,40}\btool "
-    r"(?:messages?|results?|responses?)",
+    r"|messages?\W{1,2}\d+\W{1,2}tool\w*\W{1,2}name\b\W{1,3}(?:field |is )?(?:required|missing)"
+    r"|tool messages? (?:must|require|need)s?\b[^\n]{0,20}\bname\b",
     re.IGNORECASE,
 )
 # Ollama says "does not support tools", OpenRouter "No endpoints found that support tool use", vLLM

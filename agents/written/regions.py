@@ -47,7 +47,7 @@ REGIONS = (
 SPECIAL = ("<|", "<｜", "[TOOL_CALLS]", "<start_function_call>")
 FENCED = re.compile(r"\s*(`{3,40}|~{3,40})[ \t]*([\w+-]*)[^\n]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 # where JSON may begin; in how many places it is looked for, and how often a text is read for it
-MAX_OBJECTS = 1000
+MAX_OBJECTS = 200
 MAX_READ = 8
 OBJECT = re.compile(r"\{|\[(?=\s*\{)")
 DECODER = json.JSONDecoder(strict=False)
@@ -56,6 +56,7 @@ IN_TEXTS = {"<": "\\u003c", "[": "\\u005b"}
 JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 # Mistral: a name may stand before what is called with
 NAME_BEFORE = re.compile(r"\s*(?:[\w.:-]{1,128})?\s*(?:\[CALL_ID\]\w*)?(?:\[ARGS\])?\s*(?=[\[{])")
+WORDS_BEHIND = re.compile(r"[^\S\n]*\w")
 MARK_BEFORE = re.compile(r"(?:<[^<>\s][^<>\n]*>|\[/?[A-Z_]+\])\s*\Z")
 
 
@@ -73,7 +74,7 @@ def without_inner_marks(text: str) -> str:
 
     What is read of the JSON is the same; see `with_inner_marks` for the rest.
     """
-    if any(escaped in text for escaped in IN_TEXTS.values()):
+    if any(escaped in text for escaped in (*IN_TEXTS.values(), "\\u005c")):
         # it could not be read back
         return text
     out, end, at, most = [], 0, 0, MAX_READ * len(text)
@@ -83,8 +84,10 @@ def without_inner_marks(text: str) -> str:
         at = begin.start()
         try:
             _, stop = DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            most -= error.pos - at + 1
+        except ValueError as error:
+            # an integer that is too long has no place
+            stopped = error.pos if isinstance(error, json.JSONDecodeError) else len(text)
+            most -= stopped - at + 1
             at += 1
             continue
         except RecursionError:
@@ -146,13 +149,14 @@ def _find_mark(text: str, mark: str, at: int) -> int:
 
 def _is_in_sentence(text: str, at: int) -> bool:
     """Return whether words go on behind the JSON that stands behind a mark, on the same line."""
-    if (begins := NAME_BEFORE.match(text, at)) is None:
-        return False
-    try:
-        _, end = DECODER.raw_decode(text, begins.end())
-    except (ValueError, RecursionError):
-        return False
-    return text[end:].partition("\n")[0].strip()[:1].isalnum()
+    start = at
+    while (begins := NAME_BEFORE.match(text, at)) is not None:
+        try:
+            # one call may stand directly behind another
+            _, at = DECODER.raw_decode(text, begins.end())
+        except (ValueError, RecursionError):
+            return False
+    return at > start and WORDS_BEHIND.match(text, at) is not None
 
 
 def begins_line(text: str, place: int) -> bool:

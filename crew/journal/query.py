@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from unicodedata import category
 
 from agents.messages import AgentMessage, Attachment, Message, SystemMessage, UserMessage
 from tools.approval import Remember
@@ -36,7 +37,7 @@ def text_error(text: str) -> str | None:
 
 def is_blank(text: str) -> bool:
     """Return whether nothing of a text is seen: white space, and characters without a width."""
-    return not any(one.isprintable() and not one.isspace() for one in text)
+    return all(one.isspace() or category(one) in ("Cc", "Cf", "Zs") for one in text)
 
 
 def id_error(text: str) -> str | None:

@@ -9,7 +9,7 @@ from crew.config.files.environment import VARIABLE
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.files.yaml_reader import read
 from crew.rehearsal.differences.differences import Difference, differences
-from crew.rehearsal.differences.flat import leaves_of
+from crew.rehearsal.differences.flat import Leaf, leaves_of
 from crew.rehearsal.differences.permissions import path_of_tool
 
 # of tools: programs, and what they are given and may touch
@@ -95,13 +95,19 @@ def _providers(then: Checked, now: Checked) -> Iterator[Difference]:
 
     Their addresses stand in no file: what is sent goes elsewhere than before.
     """
-    used = {leaf.value for path, leaf in leaves_of(then).items() if path[-1] == "provider"}
-    for path, leaf in leaves_of(now).items():
-        if path[-1] != "provider" or leaf.value not in BUILTINS or leaf.value in used:
-            continue
-        if BUILTINS[leaf.value].url:
+    used = {leaf.value for _, leaf in _named_providers(then)}
+    for path, leaf in _named_providers(now):
+        if leaf.value not in used and leaf.value in BUILTINS and BUILTINS[leaf.value].url:
             text = f"{'.'.join(path)}: provider {leaf.value} was not used"
             yield Difference(text, "", leaf.source, is_more=True, path=path)
+
+
+def _named_providers(checked: Checked) -> Iterator[tuple[tuple[str, ...], Leaf]]:
+    for path, leaf in leaves_of(checked).items():
+        # a body of requests, and arguments of tools, may have any key
+        is_own = path[0] not in ("tools", "script") and "body" not in path
+        if path[-1] == "provider" and is_own and isinstance(leaf.value, str):
+            yield path, leaf
 
 
 def _gate(then: Checked, now: Checked) -> Iterator[Difference]:

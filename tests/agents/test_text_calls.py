@@ -152,7 +152,11 @@ def test_long_texts_are_read_at_once(piece: str):
 
 @pytest.mark.parametrize("mark", ["<function=add>", "<tool_call>", ""])
 @pytest.mark.parametrize(
-    "piece", ["`", "```\n", "<a>", "{ ", "<tool_call>add<arg_key>", "<function=add>", " ", "[ ["]
+    "piece",
+    [
+        *("`", "```\n", "<a>", "{ ", "<tool_call>add<arg_key>", "<function=add>", " ", "[ ["),
+        *("a <|tool_call|>{}a ", "{x\n"),
+    ],
 )
 def test_long_texts_with_marks_are_read_at_once(piece: str, mark: str):
     """A model that repeats itself holds nothing up: what is quadratic would take minutes."""
@@ -205,6 +209,20 @@ def test_any_text_within_json(frame: str, words: str):
     body = json.dumps({"text": words}, ensure_ascii=False)
     (found,) = find_written_calls(frame % body, {"note": {"text": TEXT}, "a": {}})
     assert (found.call.tool, found.call.arguments) == ("note", {"text": words})
+
+
+def test_an_answer_with_a_number_of_many_digits():
+    """It is no call, and no mistake."""
+    assert not find_written_calls(f'The number is {{"n": {"1" * 5000}}}', {"note": {"text": TEXT}})
+
+
+def test_one_call_directly_behind_another():
+    """Within a line with other words before; words behind a call make it a sentence."""
+    text = 'Sure. [TOOL_CALLS]note{"text":"a"}note{"text":"b"}'
+    found = [
+        one.call.arguments["text"] for one in find_written_calls(text, {"note": {"text": TEXT}})
+    ]
+    assert found == ["a", "b"]
 
 
 def test_a_fence_for_each_call():

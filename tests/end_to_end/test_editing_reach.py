@@ -163,6 +163,7 @@ SAME = {
     "a shorter list": ("tools.yaml", "tools.list.parameters.properties.of.enum", ["a"]),
     "a request that only asks": ("tools.yaml", "tools.book.method", "HEAD"),
     "a provider of the crew": ("agents/a.yaml", "provider", "scripted"),
+    "a key of a body": ("crew.yaml", "models.fast.body", {"provider": ["azure"]}),
     "another one of the files": ("agents/a.yaml", "provider", "other"),
 }
 
@@ -174,6 +175,7 @@ def test_what_is_sent_goes_nowhere_else(tmp_path: Path):
         tmp_path / "crew",
         {"a": {"tools": ["book", "list"], "provider": "lab", "model": "m"}},
         tools={"book": book, "list": LIST},
+        models={"fast": {"provider": "lab", "model": "f", "body": {"provider": {}}}},
         providers={"lab": LAB, "other": {"base_url": "http://127.0.0.1:8/v1"}},
         reload_gate={"rehearsals": True, "replay": {"at_most": 0.05}},
     )

@@ -33,7 +33,7 @@ def _require_host(text: str) -> str:
         return str(ipaddress.ip_address(name))
     except ValueError:
         if HOST.fullmatch(text) is None:
-            shown = "write the name alone, without scheme, port and path, such as www.example.com"
+            shown = "write the name alone, as DNS has it, without scheme, port and path"
             raise ValueError(f"{text!r} is no name of a host: {shown}") from None
     return text.lower()
 

@@ -49,8 +49,9 @@ def require_conditions(
             text += _meant(condition, known[name])
             raise ToolDefinitionError(text, ("requires_approval", "when", name), "bad-value")
         if name in known and (dead := dead_values(condition, known[name], definitions)):
-            text = f"{name!r} is never {json.dumps(dead[0], ensure_ascii=False)}"
-            text += f", so nobody would ever be asked about that{_meant(condition, known[name])}"
+            shown = json.dumps(dead[0], ensure_ascii=False)
+            text = f"{shown} is no value of {name!r} by its schema, so nobody would ever be asked"
+            text += f" about that{_meant(condition, known[name])}"
             raise ToolDefinitionError(text, ("requires_approval", "when", name), "bad-value")
         if name not in known:
             near = nearest(name, known)

@@ -181,7 +181,7 @@ class ReplyReader(Collector):
         elif isinstance(content, dict) and content:
             is_part = "text" in content or "type" in content
             self._part(content if is_part else json.dumps(content, ensure_ascii=False))
-        elif isinstance(content, int | float):
+        elif isinstance(content, int | float) and not isinstance(content, bool):
             self.take_text(json.dumps(content))
         elif refusal := message.get("refusal"):
             self.take_refusal(str(refusal))
@@ -191,11 +191,12 @@ class ReplyReader(Collector):
                     self._keep(key, map_texts(message[key], join_surrogates), whole=whole)
         pieces = message.get("tool_calls") or ()
         # some have one call in place of a list
-        for piece in (pieces,) if isinstance(pieces, dict) else pieces:
-            if isinstance(piece, dict):
-                self.count(self.calls.add(piece, whole=whole))
+        listed = (pieces,) if isinstance(pieces, dict) else pieces
+        taken = [piece for piece in listed if isinstance(piece, dict) and piece]
+        for piece in taken:
+            self.count(self.calls.add(piece, whole=whole))
         old = message.get("function_call")
-        if old is not None and isinstance(old, dict) and not pieces:
+        if old is not None and isinstance(old, dict) and not taken:
             # the form before `tool_calls`, which has one call and no id; some send both
             self.count(self.calls.add({"index": 0, "function": old}, whole=whole))
 
@@ -257,7 +258,7 @@ class ReplyReader(Collector):
 
 def _unpacked(data: Any) -> Any:
     """Return an answer that stands in another object, as some gateways have it."""
-    if not isinstance(data, dict) or "choices" in data or data.get("error"):
+    if not isinstance(data, dict) or data.get("choices") or data.get("error"):
         return data
     for key in ENVELOPES:
         inner = data.get(key)

@@ -15,6 +15,12 @@ def _as_words(value: Any) -> Any:
     return {"say": value} if isinstance(value, str) else value
 
 
+def _as_reason(value: Any) -> Any:
+    found = resolve(value)
+    # any other word is a reason
+    return found if isinstance(found, bool) else value
+
+
 class Person(Shape):
     """One answer of a person to a pause; a text alone is one in words."""
 
@@ -22,7 +28,7 @@ class Person(Shape):
     """Words."""
     approve: bool = False
     """The call is made, or the plan begins."""
-    deny: Annotated[bool | str, BeforeValidator(resolve)] = False
+    deny: Annotated[bool | str, BeforeValidator(_as_reason)] = False
     """The call is not made; a text is the reason."""
     edit: JsonObject | None = None
     """The call is made with these arguments instead."""

@@ -51,9 +51,9 @@ class TextCheck(Shape):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not any((*self.contains, *self.lacks)) and not (
-            self.model_fields_set - {"contains", "lacks"}
-        ):
+        others = (self.is_, self.matches, self.json_, self.similar, self.min_chars, self.max_chars)
+        is_json = "json_" in self.model_fields_set
+        if not any((*self.contains, *self.lacks)) and not is_json and others == (None,) * 6:
             text = "this says nothing that a text could fail; for an empty text write {is: ''}"
             raise between_keys(text)
         return self

@@ -33,7 +33,8 @@ def updates_of(case: Case, played: Played, judged: Judged) -> Iterator[Update]:
     for turn, story in zip(played.turns, judged.stories, strict=True):
         values = {
             "path": [written_step(one) for one in story.steps],
-            "answer": turn.row.answer or "",
+            # a text with nothing in it is said to be so
+            "answer": turn.row.answer or {"is": ""},
         }
         for key, value in values.items():
             node = case.node.find((*turn.path, key))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents.dialects.partial_calls import read_arguments
 from agents.written.thoughts import split_thoughts
 from tests.support.crews import Played
 from tests.support.endpoints import call, crew_at, error, played, warnings
@@ -134,6 +135,22 @@ async def test_a_text_comes_once(tmp_path: Path, name: str, *, deltas: bool):
     """Also where it comes in pieces though it was not asked for so."""
     run = await ran(tmp_path, [HELLO[name]], deltas=deltas)
     assert (run.row.status, run.row.answer) == ("completed", "Hello")
+
+
+async def test_a_refusal_beside_no_text(tmp_path: Path):
+    """Where the text is `false`, it is none."""
+    message = {"role": "assistant", "content": False, "refusal": "I cannot."}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    run = await ran(tmp_path, [http(200, completion("") | {"choices": choices})])
+    assert "I cannot." in str(run.row.answer)
+
+
+NEARLY = ["{'a': {'b': 1}}", '{"a": {"b": 1,}}', "{a: {b: 1}}", '{"a": {"b": 1}}}']
+
+
+@pytest.mark.parametrize("text", NEARLY)
+def test_arguments_that_are_nearly_json(text: str):
+    assert read_arguments(text) == {"a": {"b": 1}}
 
 
 async def test_a_number_is_a_text(tmp_path: Path):

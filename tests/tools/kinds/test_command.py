@@ -164,6 +164,12 @@ IN_CODE = [
     ["/usr/bin/env", "bash", "-c", "cat '{x}'"],
     ["python3", "-I", "-c", "print({x})"],
     ["perl", "-e", "print '{x}'"],
+    ["bash", "-eo", "pipefail", "-c", "echo '{x}'"],
+    ["bash", "-ceu", "echo {x}"],
+    ["bash", "-c", "--", "echo {x}"],
+    ["python3", "-W", "ignore", "-c", "print('{x}')"],
+    ["python3", "-cprint('{x}')"],
+    ["/usr/bin/env", "-S", "bash -c 'ls {x}'"],
 ]
 NO_CODE = [
     (["bash", "-c", 'echo "$1"', "_", "{x}"], None),
@@ -171,6 +177,10 @@ NO_CODE = [
     (["bash", "-c", "seq {x}"], NUMBER),
     (["sh", "mine.sh", "-e", "of {x}"], None),
     (["grep", "-e", "of {x}", "mine.sh"], None),
+    (["sh", "-e", "{x}.sh"], None),
+    (["bash", "-c", "df /mnt/{x}"], {"properties": {"x": {"pattern": "^[a-z]+$"}}}),
+    (["bash", "-c", "seq {x}"], {"properties": {"x": {"type": ["integer", "null"]}}}),
+    (["bash", "-c", "seq {x}"], {"properties": {"x": {"anyOf": [{"const": 1}, {"type": "null"}]}}}),
 ]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.approval import DEFINITION
 from tools.config.command import CommandTool
 from tools.errors import ArgumentsError, ToolDefinitionError
 from tools.schemas.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, as_text, names_in
@@ -21,12 +22,24 @@ NO_SHELL = "there is no shell for |, > or &&"
 FOR_A_SHELL = re.compile(r"[;<>|&()`]+")
 # what stands in a YAML list without quotes
 PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+=-][A-Za-z0-9_./+=:@-]*")
-# programs that run code which stands in an argument, and what stands before that
-INTERPRETER = re.compile(
-    r"(?:ba|da|z|k|mk|a|fi|c|tc)?sh|busybox|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node"
-    r"|deno|bun|php[\d.]*|lua[\d.]*|Rscript|pwsh"
+# programs that run code which stands in an argument, and the options before that
+INTERPRETERS = tuple(
+    (re.compile(names), re.compile(options))
+    for names, options in (
+        (r"(?:ba|da|z|k|mk|a|fi)?sh|busybox", r"-[A-Za-z]*c[A-Za-z]*"),
+        (r"(?:python|pypy)[\d.]*", r"-[A-Za-z]*c"),
+        (r"perl[\d.]*", r"-[A-Za-z]*[eE]"),
+        (r"ruby[\d.]*|lua[\d.]*|Rscript", r"-[A-Za-z]*e"),
+        (r"node|nodejs|deno|bun", r"-[a-z]*[ep]|--(?:eval|print)|eval"),
+        (r"php[\d.]*", r"-[A-Za-z]*r"),
+        (r"pwsh", r"-c|-Command"),
+        (r"env", r"-[A-Za-z]*S"),
+    )
 )
-CODE = re.compile(r"-[A-Za-z]*[ceEprP]|--(?:eval|command|print|exec)|-Command|eval")
+# options of these with a value of their own
+WITH_VALUE = re.compile(r"-[A-Za-z]*[oOWX]|--(?:rcfile|init-file)")
+# what has no text of a model
+BOUND_TYPES = frozenset({"integer", "number", "boolean", "null"})
 # MAX_ARG_STRLEN of Linux, with the NUL behind it
 MAX_ARGUMENT_BYTES = 131_071
 
@@ -77,14 +90,14 @@ def _is_program(path: str) -> bool:
     return Path(path).is_file() and os.access(path, os.X_OK)
 
 
-def require_no_code(argv: Sequence[str], properties: Mapping[str, Any]) -> None:
+def require_no_code(argv: Sequence[str], parameters: Mapping[str, Any]) -> None:
     """Check that no argument stands within the code of a shell, or of another interpreter.
 
     Its text would be a part of that code. One that is the whole code is meant so.
 
     Args:
         argv: of an entry.
-        properties: the schema of each argument.
+        parameters: the schema of its arguments.
 
     Raises:
         ToolDefinitionError: one does, and may be any text.
@@ -93,8 +106,7 @@ def require_no_code(argv: Sequence[str], properties: Mapping[str, Any]) -> None:
         if PLACE.fullmatch(argv[place]):
             continue
         for name in names_in(argv[place]):
-            schema = properties.get(name, {})
-            if "enum" in schema or schema.get("type") in ("integer", "number", "boolean"):
+            if _is_bound(parameters.get("properties", {}).get(name), parameters.get("$defs", {})):
                 continue
             text = f"{{{name}}} stands in code for {program}, so that what a model writes is run"
             how = f'["bash", "-c", \'echo "$1"\', "_", "{{{name}}}"]'
@@ -102,16 +114,42 @@ def require_no_code(argv: Sequence[str], properties: Mapping[str, Any]) -> None:
             raise ToolDefinitionError(text, ("argv", place), "bad-value")
 
 
+def _is_bound(schema: Any, definitions: Mapping[str, Any]) -> bool:
+    """Return whether an argument is a number, a flag, one of a list, or as a whole pattern says."""
+    if not isinstance(schema, Mapping):
+        return False
+    if isinstance(name := schema.get("$ref"), str) and name.startswith(DEFINITION):
+        return _is_bound(definitions.get(name.removeprefix(DEFINITION)), {})
+    for key in ("anyOf", "oneOf"):
+        if isinstance(parts := schema.get(key), list) and parts:
+            return all(_is_bound(one, definitions) for one in parts)
+    pattern, kind = str(schema.get("pattern", "")), schema.get("type")
+    if "enum" in schema or "const" in schema or (pattern[:1] == "^" and pattern[-1:] == "$"):
+        return True
+    return BOUND_TYPES.issuperset(kind if isinstance(kind, list) else [kind])
+
+
 def _code_in(argv: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the place of each item that is code, and the program that runs it."""
-    program = ""
+    """Yield the place of each item that is code, or has some, and the program that runs it."""
+    program, options = "", None
+    is_next = is_value = False
     for place, word in enumerate(argv):
-        if program and CODE.fullmatch(argv[place - 1]):
+        if is_next and word != "--":
             yield place, program
-        if not word.startswith("-") and word != "eval":
-            # its options stand directly behind a program
-            name = word.rpartition("/")[2]
-            program = name if INTERPRETER.fullmatch(name) else ""
+            is_next, options = False, None
+        elif is_value or is_next:
+            is_value = False
+        elif options is not None and options.fullmatch(word):
+            is_next = True
+        elif options is not None and word.startswith("-"):
+            # the code may stand right behind its option
+            if options.match(word):
+                yield place, program
+            is_value = WITH_VALUE.fullmatch(word) is not None
+        else:
+            program = word.rpartition("/")[2]
+            known = (one for names, one in INTERPRETERS if names.fullmatch(program))
+            options = next(known, None)
 
 
 def fill_argv(config: CommandTool, program: str, arguments: Arguments) -> list[str]:

@@ -57,7 +57,7 @@ def command_tool(name: str, config: CommandTool, folder: Path, marks: Marks) -> 
     require_places(places, [], schema.parameters)
     within = [one for one in config.argv[1:] if PLACE.fullmatch(one) is None]
     require_scalars(names_in(within, config.stdin), schema.parameters, "a text")
-    require_no_code(config.argv, schema.parameters["properties"])
+    require_no_code(config.argv, schema.parameters)
     call = _CommandCall(config, program, folder, sandbox, marks)
     call.require_cwd()
     return Tool(
