@@ -1,7 +1,7 @@
 """A world that says again what it has said in a recording."""
 
 import asyncio
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +23,7 @@ from agents.helper import PREFIX
 from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest
 from crew.engine.approvals import edit_note
 from crew.journal.events import Paused, RunFailed
-from crew.journal.questions import FormCall, Inquiry
+from crew.journal.questions import FormCall, Inquiry, UnknownOutcome
 from crew.rehearsal.doubles.real import spend_on
 from crew.rehearsal.doubles.spending import Account
 from crew.rehearsal.doubles.standing import StandInModel
@@ -61,6 +61,8 @@ class RecordedDoubles:
     alike: dict[str, deque[ToolResult]] = field(init=False)
     shown: dict[tuple[str, str], str] = field(init=False)
     forms: dict[str, FormCall] = field(init=False)
+    # how often a process was killed during a call, by its agent and id
+    killed: Counter[tuple[str, str]] = field(default_factory=Counter)
     # the run's own time was over while something was waited for
     is_late: bool = False
 
@@ -92,6 +94,8 @@ class RecordedDoubles:
                         self.alike[made].append(result)
                 case Paused(question=Inquiry() as question):
                     self.forms |= {one.asked.call.id: one for one in question.waiting}
+                case Paused(question=UnknownOutcome(calls=calls)):
+                    self.killed.update((one.agent_id, one.call.id) for one in calls)
                 case RunFailed(reason="timeout"):
                     self.is_late = True
 
@@ -237,6 +241,11 @@ class _RecordedTool:
         if result is None and doubles.options.calls_readers and self.tool.effect == "read":
             with doubles.clock.hold():
                 return await self.tool.act(arguments, context)
+        call = context.agent_id, context.call_id
+        if result is None and doubles.killed[call] > 0:
+            # it had none either
+            doubles.killed[call] -= 1
+            await asyncio.get_running_loop().create_future()
         if result is None:
             shown = to_json(to_jsonable_python(arguments, fallback=str)).decode()
             await doubles.miss(f"a result of {self.tool.name}({shown}) by {context.agent_id}")
